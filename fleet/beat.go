@@ -16,7 +16,8 @@ type beats struct {
 	ask    func(ctx context.Context, query string, args []any, into ...any) error
 	wait   func(ctx context.Context) error // until the session hears that turns are due
 	end    func()
-	schema int64 // the version of the store's schema at the first beat
+	schema int64      // the version of the store's schema at the first beat
+	since  *time.Time // of the first beat, by the clock of the server
 }
 
 // beat says that the worker is alive, and which turns it has in hand, and does what is due
@@ -29,14 +30,14 @@ func (w *Worker) beat(ctx context.Context) error {
 		return err
 	}
 	turns, draining := w.turns()
-	var server time.Time
+	var server, since time.Time
 	var least int
 	var schema int64
 	var todo found
 	before := time.Now()
 	err := w.beats.ask(ctx, beatQuery, []any{w.id, gone.Seconds(), lostAfter.Seconds(),
-		w.Holder.Host, w.Holder.PID, w.Version, w.AtMost, draining, turns, w.lock()}, &server, &least, &schema,
-		&todo.orphans, &todo.schedules, &todo.due)
+		w.Holder.Host, w.Holder.PID, w.Version, w.AtMost, draining, turns, w.lock(), w.beats.since}, &server, &least, &schema,
+		&todo.orphans, &todo.schedules, &todo.due, &since)
 	if err != nil {
 		w.release()
 		return err
@@ -45,7 +46,7 @@ func (w *Worker) beat(ctx context.Context) error {
 		return err
 	}
 	if w.beats.schema == 0 {
-		w.beats.schema = schema
+		w.beats.schema, w.beats.since = schema, &since
 	}
 	if least > len(files()) || schema != w.beats.schema {
 		return problem.ErrUpgraded
@@ -134,17 +135,18 @@ const orphansQuery = `
 			AND s.id NOT IN (` + deadQuery + `)
 			AND (t.id = ANY (s.jobs) OR t.taken_at > clock_timestamp() - make_interval(secs => $3)))`
 
-// beatQuery is a beat in one statement, which also finds what is due for all.
+// beatQuery is a beat in one statement, which also finds what is due for all. A worker that others
+// took for dead in an outage of the server has a row again, and is as old as it was.
 const beatQuery = `
 	WITH me AS (
 		INSERT INTO fleet_workers (id, host, pid, version, at_most, draining, jobs, lock, started_at, seen_at)
-		VALUES ($1, $4, $5, $6, $7, $8, $9, $10, clock_timestamp(), clock_timestamp())
-		ON CONFLICT (id) DO UPDATE SET seen_at = clock_timestamp(), draining = $8, jobs = $9
+		VALUES ($1, $4, $5, $6, $7, $8, $9, $10, coalesce($11, clock_timestamp()), clock_timestamp())
+		ON CONFLICT (id) DO UPDATE SET seen_at = clock_timestamp(), draining = $8, jobs = $9 RETURNING started_at
 	)
 	SELECT clock_timestamp(), (SELECT least FROM fleet_version), (SELECT max(version_id) FROM goose_db_version),
 		EXISTS (` + orphansQuery + `) OR EXISTS (` + deadQuery + `),
 		EXISTS (SELECT 1 FROM fleet_schedules WHERE next_at <= clock_timestamp()),
-		EXISTS (SELECT 1 FROM fleet_turns WHERE ` + due + `)`
+		EXISTS (SELECT 1 FROM fleet_turns WHERE ` + due + `), (SELECT started_at FROM me)`
 
 // giveOut gives the turns of dead workers out again, and forgets the workers. One worker
 // does so at a time.

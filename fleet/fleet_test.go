@@ -612,3 +612,24 @@ func TestNothingIsCompiled(t *testing.T) {
 		t.Errorf("jit is %s, want off", got)
 	}
 }
+
+// TestAsOldAsItIs: a worker that others took for dead in an outage has a row again with its next
+// beat, and is as old in it as it was.
+func TestAsOldAsItIs(t *testing.T) {
+	p := newPlace(t)
+	p.add("ants", 3)
+	w := p.start(func(c *fleet.Config) { c.Beat = time.Hour })
+	w.await(fleet.WorkerStarted, "")
+	since := func() string { return p.text(`SELECT max(started_at)::text FROM fleet_workers`) }
+	before := since()
+	p.exec(`DELETE FROM fleet_workers`)
+	if err := fleet.EndSession(t.Context(), w.Worker); err != nil {
+		t.Fatal(err)
+	}
+	p.enqueue("ants")
+	p.finished("ants") // by then it has had a beat: it heard of the turn, or looked
+	if now := since(); now != before {
+		t.Errorf("since %s, want %s", now, before)
+	}
+	w.drain()
+}

@@ -25,6 +25,7 @@ type View struct {
 	Schedules []Schedule
 	Orders    []OrderView // of people, newest first
 	Now       time.Time   // of the server
+	Began     time.Time   // of the server: before it nobody could say that a worker lives
 }
 
 // A WorkerView is a worker that is there.
@@ -34,7 +35,7 @@ type WorkerView struct {
 	AtMost            int
 	Since, Seen       time.Time
 	Draining          bool
-	Died              bool // it was not heard of for as long as a lease lasts
+	Died              bool // it was not heard of for as long as a lease lasts, in which the server was there
 }
 
 // A TurnView is a turn at work.
@@ -75,7 +76,7 @@ func Look(ctx context.Context, db store.Reader) (v View, there bool, err error) 
 func (v *View) settle() {
 	seen := map[string]time.Time{} // of those that died
 	for i, w := range v.Workers {
-		if v.Now.Sub(w.Seen) > gone {
+		if v.Now.Sub(w.Seen) > gone && v.Now.Sub(v.Began) > gone {
 			v.Workers[i].Died = true
 			seen[w.ID] = w.Seen
 		}
@@ -203,7 +204,7 @@ func look(ctx context.Context, db store.Reader, into any, query string, args ...
 }
 
 // viewQuery is a [View] as JSON: one statement sees one state of the database.
-const viewQuery = `SELECT json_build_object('now', clock_timestamp(),
+const viewQuery = `SELECT json_build_object('now', clock_timestamp(), 'began', pg_postmaster_start_time(),
 	'workers', (SELECT json_agg(json_build_object('id', id, 'host', host, 'pid', pid, 'version', version, 'atMost', at_most,
 			'since', started_at, 'seen', seen_at, 'draining', draining) ORDER BY host, pid)
 		FROM fleet_workers),

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 )
@@ -16,6 +17,12 @@ func TestTurnsOfTheDead(t *testing.T) {
 		Workers: []WorkerView{{ID: "a", Seen: ago(gone)}, {ID: "b", Seen: ago(gone + time.Second)}},
 		Turns:   []TurnView{{Connector: "one", Worker: "a", Since: ago(time.Hour)}, {Connector: "two", Worker: "b", Since: ago(time.Hour)}},
 		Waits:   []WaitView{{"three", ago(time.Minute)}, {"four", ago(-time.Minute)}},
+	}
+	restarted := v
+	restarted.Workers, restarted.Turns, restarted.Waits = slices.Clone(v.Workers), slices.Clone(v.Turns), nil
+	restarted.Began = ago(gone)
+	if restarted.settle(); restarted.Alive() != 2 || len(restarted.Turns) != 2 {
+		t.Errorf("a server that began a lease ago knows of no death: %+v", restarted)
 	}
 	v.settle()
 	if v.Workers[0].Died || !v.Workers[1].Died || v.Alive() != 1 {
