@@ -21,6 +21,7 @@ type committer struct {
 type pending struct {
 	slice  collection.Slice
 	behind *pending      // the slice before it, without which it is not stored; nil: none that is not stored already
+	taken  func()        // called when its transaction begins; nil: nobody waits for that
 	done   chan struct{} // closed when what became of it is known
 	collection.Committed
 	err error
@@ -43,7 +44,7 @@ func (c *committer) close() {
 	<-c.done
 }
 
-// begin has p stored, whose slice and behind are set. A page that was fetched
+// begin has p stored, whose slice, behind and taken are set. A page that was fetched
 // is saved even when the run is being cancelled.
 func (c *committer) begin(p *pending) *pending {
 	p.slice.Spent, p.done = c.spent(), make(chan struct{})
@@ -72,6 +73,11 @@ func (c *committer) serve() {
 				batch = append(batch, next)
 			default:
 				break gather
+			}
+		}
+		for _, p := range batch {
+			if p.taken != nil {
+				p.taken()
 			}
 		}
 		c.commitAll(batch)

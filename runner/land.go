@@ -62,10 +62,11 @@ func (l *landings) room(slice collection.Slice) error {
 	return nil
 }
 
-// add has a slice stored behind those before it, and does not wait for it.
-func (l *landings) add(slice collection.Slice) {
+// add has a slice stored behind those before it, and does not wait for it. It calls
+// taken, which may be nil, when its transaction begins.
+func (l *landings) add(slice collection.Slice, taken func()) {
 	before := l.last
-	under := l.r.commits.begin(&pending{slice: slice, behind: before.pending})
+	under := l.r.commits.begin(&pending{slice: slice, behind: before.pending, taken: taken})
 	now := &landing{pending: under, bytes: sizeOf(slice), known: make(chan struct{})}
 	l.last, l.under, l.bytes = now, append(l.under, now), l.bytes+now.bytes
 	go func() {

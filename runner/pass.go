@@ -14,11 +14,10 @@ import (
 // a bound on the work.
 const parentsPage = 500
 
-// mostWalked is how many partitions are under way for one that is being fetched. The
-// others are being stored or wait for that, so that those that come while a
-// transaction is made durable share the next one. A process that is killed has
-// all of them to fetch again.
-const mostWalked = 4
+// mostFetched is how many partitions are fetched, or wait for their transaction, for
+// each request that may be in flight. As many others are being stored. Those that wait
+// share the next transaction; a process that is killed fetches all of them again.
+const mostFetched = 2
 
 // A task is one partition to walk.
 type task struct {
@@ -60,8 +59,8 @@ func (r *Runner) pass(ctx context.Context, stream collection.Stream, checkpoint 
 		defer close(tasks)
 		return r.plan(ctx, p, busy, tasks)
 	})
-	places := make(chan struct{}, r.Concurrency) // of partitions that are being fetched
-	for range mostWalked * r.Concurrency {
+	places := make(chan struct{}, mostFetched*r.Concurrency)
+	for range 2 * mostFetched * r.Concurrency {
 		group.Go(func() error {
 			for {
 				places <- struct{}{}
@@ -71,7 +70,7 @@ func (r *Runner) pass(ctx context.Context, stream collection.Stream, checkpoint 
 					leave()
 					return nil
 				}
-				err := r.take(ctx, course{stream: stream, at: t.at, version: t.version, fetched: leave}, t.checkpoint)
+				err := r.take(ctx, course{stream: stream, at: t.at, version: t.version, taken: leave}, t.checkpoint)
 				leave()
 				if err != nil {
 					return err

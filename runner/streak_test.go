@@ -57,7 +57,7 @@ func TestDetailsThatAreAllAbsent(t *testing.T) {
 					case had < 0:
 						wantAsked, wantHome = 30, 1
 					}
-					if asked != wantAsked || home != wantHome {
+					if asked < wantAsked || asked > wantAsked+1 || home != wantHome { // one may be in line
 						t.Errorf("%d details were asked for and %d gaps stand for the rest, want %d and %d", asked, home, wantAsked, wantHome)
 					}
 				})

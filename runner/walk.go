@@ -33,7 +33,7 @@ type course struct {
 	at      collection.Place
 	version string   // what it covers
 	guard   *repeats // knows the pages of the walk, and may know some before its checkpoint
-	fetched func()   // called when nothing more is fetched before what there is is stored; nil: nobody waits for that
+	taken   func()   // called when the last slice that is fetched for now is being stored; nil: nobody waits for that
 }
 
 // walkBehind is walk for a walk that is set up. Its ctx names the stream.
@@ -180,13 +180,10 @@ func (r *Runner) follow(ctx context.Context, c course, checkpoint, from collecti
 		r.came(slice)
 		full := c.guard.full()
 		if goesOn := !next.Done && slice.Else == nil; goesOn && full == nil && r.ended() == nil {
-			under.add(slice)
+			under.add(slice, nil)
 			continue
 		}
-		under.add(slice)
-		if c.fetched != nil {
-			c.fetched()
-		}
+		under.add(slice, c.taken)
 		if reached, err := under.all(nil); err != nil || reached.Done {
 			return reached, err
 		}
