@@ -8,9 +8,9 @@ package collection
 // hides a hole: a provider gap makes it [Waiting], a stuck gap or a
 // record in quarantine makes it [Blocked]. What ended the run counts
 // like a gap, and an open breaker like pressure: no person chose that end. A gap
-// that is dead counts as stuck, whatever its reason. One that was waived does not
-// count. One that was revived is no more than a piece to be tried, and so is a refusal
-// that another run met; see [OfBefore]. A piece that a rule of the connector
+// that is dead counts as stuck, whatever its reason; one that was revived counts
+// as before, until a run has tried it. One that was waived does not count. A refusal that another run met is no more
+// than a piece to be tried; see [OfBefore]. A piece that a rule of the connector
 // or the provider declared gone is not owed.
 func OutcomeOf(run Run, owed []Gap) Outcome {
 	if run.Reason == Interrupted {
@@ -46,10 +46,9 @@ func OutcomeOf(run Run, owed []Gap) Outcome {
 	return Complete
 }
 
-// OfBefore reports whether a gap tells of what an earlier run met, and this one did
-// not: it has not tried the piece, and nothing says that it would be refused again. It
-// is one that a person had revived, or a refusal of the credential or of the account
-// while this run was answered.
+// OfBefore reports whether a gap tells of a refusal of the credential or of the
+// account that an earlier run met, and this one, which was answered, did not: it
+// has not tried the piece, and nothing says that it would be refused again.
 func OfBefore(run Run, gap Gap) bool {
-	return gap.Revived() || gap.Reason.RefusesAccount() && gap.State != GapDead && gap.Run != run.ID && !run.Reason.RefusesAccount() && run.Tally.Slices > 0
+	return gap.Reason.RefusesAccount() && gap.State != GapDead && gap.Run != run.ID && !run.Reason.RefusesAccount() && run.Tally.Slices > 0
 }
