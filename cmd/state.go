@@ -84,7 +84,11 @@ func (a *app) stateCopy(ctx context.Context, from, to string) error {
 	if from == to {
 		return problem.Usage("collect state copy: both are %s", words.Clean(from))
 	}
-	proof, err := storage.Copy(ctx, from, to, a.copyProgress())
+	began, told := false, a.copyProgress()
+	proof, err := storage.Copy(ctx, from, to, func(p storage.Progress) {
+		began = true
+		told(p)
+	})
 	if proof.Tables != nil {
 		if shown := a.showProof(from, to, proof); shown != nil {
 			return shown
@@ -96,7 +100,7 @@ func (a *app) stateCopy(ctx context.Context, from, to string) error {
 		}
 		return nil
 	}
-	sc := problem.Scene{State: from, ByHand: true, Again: "collect state copy " + words.Quoted(from) + " " + words.Quoted(to)}
+	sc := problem.Scene{State: from, ByHand: true, Nothing: !began, Again: "collect state copy " + words.Quoted(from) + " " + words.Quoted(to)}
 	if side, ok := errors.AsType[*store.SideError](err); ok {
 		sc.State = side.Name
 	}

@@ -23,8 +23,9 @@ func (e *SideError) Unwrap() error { return e.Err }
 
 // An OccupiedError says that there is something where a copy was to be made.
 type OccupiedError struct {
-	Name string
-	What string // is there: "a file"
+	Name   string
+	What   string // is there: "a file"
+	Folder bool   // it is a folder
 }
 
 func (e *OccupiedError) Error() string {
@@ -37,6 +38,19 @@ type UnfinishedError struct{ Name string }
 func (e *UnfinishedError) Error() string {
 	return fmt.Sprintf("store %s is a copy that was not finished", e.Name)
 }
+
+// A BegunError says that there is no store, and that a copy which was to become it was begun and is not
+// finished.
+type BegunError struct {
+	Part   string // where the copy is: a file, or a schema
+	Remove string // the command that removes it
+	Err    error  // ErrMissing
+}
+
+func (e *BegunError) Error() string {
+	return e.Err.Error() + "; a copy that was not finished is in " + e.Part
+}
+func (e *BegunError) Unwrap() error { return e.Err }
 
 // An UnequalError says which tables of a copy are not those of its source.
 type UnequalError struct{ Tables []string }

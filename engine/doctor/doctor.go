@@ -295,6 +295,10 @@ func (d *Diagnosis) checkSecretFiles(ctx context.Context, name string) {
 
 // checkLocks says who collects now.
 func (d *Diagnosis) checkLocks() {
+	if d.unread {
+		d.add(NotChecked, "lock", "not measured: the database cannot be read")
+		return
+	}
 	held := false
 	for _, name := range slices.Sorted(maps.Keys(d.runs)) {
 		run := d.runs[name]
@@ -348,6 +352,8 @@ func (d *Diagnosis) checkSchedule(ctx context.Context) {
 	switch {
 	case len(where) > 0:
 		d.add(Well, "schedule", "found in "+strings.Join(where, ", "))
+	case d.unread:
+		d.add(NotChecked, "schedule", "no timer or cron entry found; schedules of a fleet, and when the last run began, are not measured: the database cannot be read")
 	case last.IsZero():
 		d.add(NotChecked, "schedule", "no timer or cron entry found; nothing was collected yet")
 	default:

@@ -29,6 +29,7 @@ func (d *Diagnosis) checkState(ctx context.Context) bool {
 	file, ok := storage.FileOf(path)
 	if !ok {
 		if err := d.read(ctx); err != nil {
+			d.unread = !errors.Is(err, store.ErrMissing)
 			d.fail("state", err, sc)
 			return false
 		}
@@ -39,13 +40,14 @@ func (d *Diagnosis) checkState(ctx context.Context) bool {
 	var err error
 	d.state, err = file.Examine(ctx)
 	switch {
-	case errors.Is(err, store.ErrMissing) && !d.StateNamed:
+	case errors.Is(err, store.ErrMissing) && !d.StateNamed && !problem.CopyBegun(err):
 		d.add(NotChecked, "state", "there is no database yet: the first run makes "+words.Home(path, d.Env))
 		return false
 	case errors.Is(err, store.ErrOlder):
 		d.add(Look, "state", words.Home(path, d.Env)+" was made by an older version: the next run upgrades it")
 		return true
 	case err != nil:
+		d.unread = !errors.Is(err, store.ErrMissing)
 		if ctx.Err() == nil {
 			d.fail("state", err, sc)
 		}
@@ -75,7 +77,7 @@ func (d *Diagnosis) checkState(ctx context.Context) bool {
 	if openToOthers(path) {
 		d.note(Finding{Mark: Look, What: "state", Text: "other users can read the database", Do: "chmod 600 " + words.Quoted(path)})
 	}
-	_ = d.read(ctx) // what keeps it from being opened was said
+	d.unread = d.read(ctx) != nil // what keeps it from being opened was said
 	return true
 }
 

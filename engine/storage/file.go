@@ -43,7 +43,10 @@ func FileOf(name string) (f File, ok bool) { return File(name), IsFile(name) }
 type Report = salvage.Report
 
 // Examine says how the store is; see [salvage.Examine].
-func (f File) Examine(ctx context.Context) (Report, error) { return salvage.Examine(ctx, string(f)) }
+func (f File) Examine(ctx context.Context) (Report, error) {
+	r, err := salvage.Examine(ctx, string(f))
+	return r, begun(ctx, string(f), err)
+}
 
 // Salvage reads what a damaged store still holds; see [salvage.Open].
 func (f File) Salvage(ctx context.Context) (*salvage.Reader, error) {

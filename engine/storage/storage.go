@@ -7,6 +7,7 @@ package storage
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -34,7 +35,16 @@ func Check(name string) error {
 	if IsFile(name) {
 		return nil
 	}
-	return postgres.Check(name)
+	if err := postgres.Check(name); err != nil {
+		return err
+	}
+	switch _, schema, _ := postgres.Parts(name); {
+	case strings.Contains(schema, ","):
+		return errors.New("search_path names one schema in the address of a store, and has a comma")
+	case strings.HasPrefix(schema, "pg_"):
+		return errors.New("search_path names a schema that begins with pg_, which the server keeps for itself")
+	}
+	return nil
 }
 
 // Dump is the command that backs up a store on a database server.
@@ -97,7 +107,7 @@ const (
 func OpenForRun(ctx context.Context, name string, missing Missing) (db store.Store, created bool, err error) {
 	if !IsFile(name) {
 		db, err = served(ctx, name, postgres.Options{})
-		if errors.Is(err, store.ErrMissing) && missing != MustExist {
+		if errors.Is(err, store.ErrMissing) && missing != MustExist && !problem.CopyBegun(err) {
 			db, err = served(ctx, name, postgres.Options{Create: true})
 			created = err == nil
 		}
@@ -105,6 +115,11 @@ func OpenForRun(ctx context.Context, name string, missing Missing) (db store.Sto
 	}
 	_, err = os.Stat(name)
 	created = errors.Is(err, fs.ErrNotExist)
+	if created {
+		if found := begun(ctx, name, fmt.Errorf("store %s %w", name, store.ErrMissing)); problem.CopyBegun(found) {
+			return nil, false, found
+		}
+	}
 	if created && missing == CreateInFolder {
 		if err := inFolder(name); err != nil {
 			return nil, false, err
@@ -130,7 +145,7 @@ func served(ctx context.Context, address string, o postgres.Options) (store.Stor
 	}
 	db, err := postgres.Open(ctx, address, o)
 	if err != nil {
-		return nil, err
+		return nil, begun(ctx, address, err)
 	}
 	return db, nil
 }
@@ -143,7 +158,7 @@ func open(ctx context.Context, name string, doubtful bool, o sqlite.Options) (st
 	}
 	db, err := sqlite.Open(ctx, name, o)
 	if err != nil {
-		return nil, err
+		return nil, begun(ctx, name, err)
 	}
 	return db, nil
 }

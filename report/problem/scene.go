@@ -26,7 +26,7 @@ type Scene struct {
 	Pieces, Of int64          // partitions of Stream that owe a gap for the same reason, and all of them; 0: not known
 	Run        collection.Run // the run that met the error; ID "" if none began
 	Ended      bool           // it is over, and its verdict is the exit code of whatever it met
-	Nothing    bool           // no run of the connector has stored a record
+	Nothing    bool           // no run of the connector has stored a record, or a command has done nothing yet
 	Stands     bool           // the walk of Stream stands at the problem
 	Passed     bool           // the run went on without what the problem is about
 	Credential string         // where it came from: "env ACME_TOKEN"
@@ -72,6 +72,8 @@ func (sc Scene) saved() string {
 	work := sc.Run.Tally
 	stored := work.Stored()
 	switch {
+	case sc.Again != "" && sc.Nothing:
+		return "everything; nothing was copied or changed"
 	case sc.Again != "":
 		return "what was done so far; the next time goes on from there"
 	case sc.Run.ID == "":

@@ -59,6 +59,17 @@ func writeMissing(p *Problem, err error, sc Scene) {
 	}
 	p.At = sc.State
 	p.Saved = "nothing was started"
+	if e, ok := errors.AsType[*store.BegunError](err); ok {
+		p.Headline = "there is no database there yet: a copy to it was begun, and is not finished"
+		p.Why = "what was copied is in " + e.Part
+		p.Saved = "everything; nothing was changed"
+		p.Do = []Step{{"go on with it: give the `collect state copy` again that made it; or remove it, if nobody needs it:", e.Remove}}
+		return
+	}
+	if side, ok := errors.AsType[*store.SideError](err); ok {
+		p.writeNothingToCopy(side, sc)
+		return
+	}
 	if sc.Usual {
 		p.Headline = "nothing was collected yet: there is no database"
 		p.Do = []Step{{"to begin:", "collect run <name | file.yaml>"}, {Say: "or name the database that you mean: --state FILE"}}
@@ -72,6 +83,23 @@ func writeMissing(p *Problem, err error, sc Scene) {
 	p.Headline = "there is no database at the path that was named"
 	p.Why = "a mistyped path must not collect everything again"
 	p.Do = []Step{{Say: "correct the path, or begin a new database there: `collect run` with --create"}}
+}
+
+// writeNothingToCopy tells of a copy whose source, or the database of whose target, does not exist.
+func (p *Problem) writeNothingToCopy(side *store.SideError, sc Scene) {
+	if side.Copy {
+		p.database("there is no database on the server at the address to copy to", side.Err, sc)
+		p.Do = []Step{{"correct the address, or make the database with createdb and nothing in it; then:", sc.Again}}
+		return
+	}
+	p.Headline = "there is no database to copy at the place that was named"
+	p.Do = []Step{{Say: "correct the path or the address that is copied from"}}
+}
+
+// CopyBegun reports whether an error says that a copy is not finished where there is no store.
+func CopyBegun(err error) bool {
+	_, ok := errors.AsType[*store.BegunError](err)
+	return ok
 }
 
 func writeNoFolder(p *Problem, err error, sc Scene) {
@@ -131,9 +159,13 @@ func writeLocked(p *Problem, err error, sc Scene) {
 }
 
 func writeOccupied(p *Problem, err error, _ Scene) {
+	e, _ := errors.AsType[*store.OccupiedError](err)
 	p.Headline = PlainText(err)
 	p.Saved = "everything; nothing was written over"
 	p.Do = []Step{{Say: "name another place, or remove what is there if nobody needs it"}}
+	if e.Folder {
+		p.Do = []Step{{Say: "name a file in it"}}
+	}
 }
 
 func writeUnfinished(p *Problem, err error, _ Scene) {

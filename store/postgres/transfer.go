@@ -80,6 +80,17 @@ func Target(address string) (transfer.Target, error) {
 	return &target{final: at, part: at.Partial()}, nil
 }
 
+// Partial returns the schema that a copy to an address is in until it is whole, and whether one was begun.
+func Partial(ctx context.Context, address string) (schema string, there bool, err error) {
+	at, err := server.Parse(address)
+	if err != nil {
+		return "", false, err
+	}
+	part := at.Partial()
+	there, err = part.Taken(ctx)
+	return part.Schema, there, err
+}
+
 func (t *target) Name() string             { return t.final.Name }
 func (t *target) Writer() *database.Writer { return t.db.Writer }
 func (t *target) Side() transfer.Side {

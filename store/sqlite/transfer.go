@@ -98,6 +98,16 @@ func Target(path string) (transfer.Target, error) {
 	return &target{path: path, part: path + ".part"}, nil
 }
 
+// Partial returns where a copy to path is until it is whole, and whether one was begun.
+func Partial(path string) (part string, there bool) {
+	path, err := disk.Resolve(path)
+	if err != nil {
+		return "", false
+	}
+	info, err := os.Lstat(path + ".part")
+	return path + ".part", err == nil && info.Mode().IsRegular()
+}
+
 func (t *target) Name() string             { return t.path }
 func (t *target) Writer() *database.Writer { return t.db.Writer }
 func (t *target) Side() transfer.Side {
@@ -135,6 +145,9 @@ func (t *target) free() error {
 		if err := os.Remove(t.part); err != nil {
 			return disk.NoAccess(t.part, err)
 		}
+	}
+	if taken.IsDir() {
+		return &store.OccupiedError{Name: t.path, What: "a folder", Folder: true}
 	}
 	return &store.OccupiedError{Name: t.path, What: "a file"}
 }
