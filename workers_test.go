@@ -294,8 +294,9 @@ func TestZombie(t *testing.T) {
 // TestServerRestarts: Postgres is restarted at once, with all workers at work; they go on
 // when it is back.
 func TestServerRestarts(t *testing.T) {
+	// Turns are longer than it takes to begin one on a busy machine.
 	s := newSite(t, 150, "ants", "bees")
-	workers := []*workerProcess{s.worker("1s"), s.worker("1s")}
+	workers := []*workerProcess{s.worker("5s"), s.worker("5s")}
 	s.until("workers", `SELECT count(*) FROM fleet_workers`, func(n int64) bool { return n == 2 })
 	s.enqueue()
 	for _, n := range []int64{30, 120} {
