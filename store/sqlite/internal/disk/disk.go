@@ -195,9 +195,10 @@ const Patience = time.Second
 // othersAreSeen returns store.ErrInUse if somebody has the store open, and the
 // log or the shared memory is not at its path any more: to open the store now
 // would make new ones, in which the locks of the other are not seen. One that opens or
-// closes the store at this moment is waited for.
+// closes the store at this moment is waited for: many that begin at once on a busy machine
+// take seconds.
 func othersAreSeen(path string) error {
-	for deadline := time.Now().Add(Patience); Missing(path+"-wal") || Missing(path+"-shm"); {
+	for deadline := time.Now().Add(10 * Patience); Missing(path+"-wal") || Missing(path+"-shm"); {
 		if !isOpen(path) {
 			return nil
 		}
