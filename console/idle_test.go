@@ -3,6 +3,7 @@ package console_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,8 +20,8 @@ func (nowhere) String() string  { return "127.0.0.1:8765" }
 // A console is idle once, a minute after somebody asked for something.
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		idle := 0
-		s, err := console.New(console.Config{Library: console.NewLibrary("none.db"), Idle: func() { idle++ }}, nowhere{})
+		var idle atomic.Int64
+		s, err := console.New(console.Config{Library: console.NewLibrary("none.db"), Idle: func() { idle.Add(1) }}, nowhere{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,8 +38,8 @@ func TestIdle(t *testing.T) {
 		} {
 			time.Sleep(after.wait)
 			synctest.Wait()
-			if idle != after.want {
-				t.Errorf("step %d: idle %d times, want %d", i, idle, after.want)
+			if n := int(idle.Load()); n != after.want {
+				t.Errorf("step %d: idle %d times, want %d", i, n, after.want)
 			}
 			if after.ask {
 				s.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "http://127.0.0.1/healthz", nil))
