@@ -35,16 +35,7 @@ func Check(name string) error {
 	if IsFile(name) {
 		return nil
 	}
-	if err := postgres.Check(name); err != nil {
-		return err
-	}
-	switch _, schema, _ := postgres.Parts(name); {
-	case strings.Contains(schema, ","):
-		return errors.New("search_path names one schema in the address of a store, and has a comma")
-	case strings.HasPrefix(schema, "pg_"):
-		return errors.New("search_path names a schema that begins with pg_, which the server keeps for itself")
-	}
-	return nil
+	return postgres.Check(name)
 }
 
 // Dump is the command that backs up a store on a database server.

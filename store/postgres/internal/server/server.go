@@ -79,6 +79,12 @@ func Check(address string) error {
 			}
 		}
 	}
+	switch schema := u.Query().Get("search_path"); {
+	case strings.Contains(schema, ","):
+		return errors.New("search_path names one schema in the address of a store, and has a comma")
+	case strings.HasPrefix(schema, "pg_"):
+		return errors.New("search_path names a schema that begins with pg_, which the server keeps for itself")
+	}
 	return nil
 }
 
