@@ -116,8 +116,7 @@ func (r *Run) Do(ctx context.Context) (ended Ended, err error) {
 	defer func() {
 		run := r.Record()
 		if err != nil {
-			run.Outcome, run.ExitCode = verdict(ending{Run: run, Err: err, Interrupted: r.signal()})
-			run.Metrics.Broke = broke(err)
+			ending{Run: run, Err: err, Interrupted: r.signal()}.judge(&run)
 		}
 		if failed := ledger.Finish(context.WithoutCancel(ctx), run); failed != nil {
 			release(ledger)
@@ -207,8 +206,11 @@ func (r *Run) Do(ctx context.Context) (ended Ended, err error) {
 }
 
 // ordered reports whether a person had a gap of the connector revived that no run has
-// tried since.
+// tried since. A resume does not look: it takes gaps first whatever was ordered.
 func (r *Run) ordered(ctx context.Context) (bool, error) {
+	if r.Record().Mode == collection.Resume {
+		return false, nil
+	}
 	owed, err := r.Store.Gaps(ctx, r.Target.Name)
 	return slices.ContainsFunc(owed, func(g store.OwnedGap) bool { return g.Revived() }), err
 }
@@ -361,15 +363,19 @@ func (r *Run) finish(ctx context.Context, ledger store.Ledger, run collection.Ru
 	}
 	end.Warnings, end.Doubted = r.warned.Tell()
 	run.EndedAt = time.Now()
-	run.Outcome, run.ExitCode = verdict(end)
-	run.Metrics.Broke = broke(end.Err)
+	end.judge(&run)
 	if err := ledger.Finish(ctx, run); err != nil && end.Err == nil {
 		end.Err = err
-		run.Outcome, run.ExitCode = verdict(end)
-		run.Metrics.Broke = broke(err)
+		end.judge(&run)
 	}
 	r.set(run)
 	return Ended{Run: run, Owed: owed, Stops: stops, Err: end.Err}
+}
+
+// judge gives a run its verdict.
+func (e ending) judge(run *collection.Run) {
+	run.Outcome, run.ExitCode = verdict(e)
+	run.Metrics.Broke = broke(e.Err)
 }
 
 // broke returns the code of an error that ended a run; "" for none, and for a stop, whose reason the
