@@ -2,6 +2,7 @@ package wire
 
 import (
 	"net"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -16,18 +17,23 @@ const goneAfter = 20 * time.Second
 // from the next.
 const nextAfter = 2 * time.Second
 
+// probes are how often a silent machine is asked whether it is there, goneAfter in all with the silence before.
+const probes = 3
+
 // listen lets a connection notice that the server is gone.
 func listen(c *pgx.ConnConfig) {
+	const every = goneAfter / (probes + 1)
 	d := net.Dialer{
-		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: goneAfter / 4, Interval: goneAfter / 4, Count: 3},
+		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: every, Interval: every, Count: probes},
 		Control:         unacknowledged,
 	}
 	c.DialFunc = d.DialContext
-	for name, value := range map[string]string{
-		"tcp_keepalives_idle": "5", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3", "tcp_user_timeout": "20s",
+	for name, value := range map[string]int64{ // in seconds; the last in milliseconds
+		"tcp_keepalives_idle": int64(every.Seconds()), "tcp_keepalives_interval": int64(every.Seconds()),
+		"tcp_keepalives_count": probes, "tcp_user_timeout": goneAfter.Milliseconds(),
 	} {
 		if _, said := c.RuntimeParams[name]; !said {
-			c.RuntimeParams[name] = value
+			c.RuntimeParams[name] = strconv.FormatInt(value, 10)
 		}
 	}
 }
