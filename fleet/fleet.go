@@ -59,9 +59,6 @@ func Open(ctx context.Context, address string) (*Fleet, error) {
 // the session of the worker, and others to take turns, to end them, and to renew tokens.
 const connections = 6
 
-// Name returns the address of the store for people, without what is secret in it.
-func (f *Fleet) Name() string { return f.pool.Name() }
-
 // Close closes the connections.
 func (f *Fleet) Close() { f.pool.Close() }
 

@@ -402,9 +402,7 @@ func TestNewer(t *testing.T) {
 	old := p.start(nil)
 	p.enqueue("ants")
 	old.await(fleet.TurnBegun, "ants")
-	if err := fleet.Exec(t.Context(), p.fleet, "UPDATE fleet_version SET version = 999, least = 999"); err != nil {
-		t.Fatal(err)
-	}
+	p.exec("UPDATE fleet_version SET version = 999, least = 999")
 	if err := <-old.ended; !errors.Is(err, problem.ErrUpgraded) {
 		t.Errorf("a worker beside a newer version ended with %v", err)
 	}
@@ -425,9 +423,7 @@ func TestMore(t *testing.T) {
 	old := p.start(nil)
 	p.enqueue("ants")
 	old.await(fleet.TurnBegun, "ants")
-	if err := fleet.Exec(t.Context(), p.fleet, "ALTER TABLE fleet_turns ADD COLUMN weight INT NOT NULL DEFAULT 1; UPDATE fleet_version SET version = version + 1"); err != nil {
-		t.Fatal(err)
-	}
+	p.exec("ALTER TABLE fleet_turns ADD COLUMN weight INT NOT NULL DEFAULT 1; UPDATE fleet_version SET version = version + 1")
 	later := p.start(nil)
 	later.await(fleet.WorkerStarted, "")
 	p.finished("ants")
