@@ -51,7 +51,7 @@ type Config struct {
 	Flags    string                    // what commands to copy must repeat
 	Metrics  http.Handler              // for /metrics; nil: there is no such page
 	Bug      func(*problem.PanicError) // reports a bug that a page met; nil: it is not reported
-	Idle     func()                    // called when nobody has asked for anything for a minute; nil: nothing is done then
+	Idle     func()                    // called when there was no request for a minute; nil: nothing is done then
 	Now      func() time.Time          // nil: time.Now
 	Log      *slog.Logger              // has each request; nil: none has
 }

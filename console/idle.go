@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// idleAfter is how long nobody asks for anything until the console is idle. A page that
-// only follows the store asks for nothing until that changes.
+// idleAfter is how long a console has no request until it is idle. A page that only follows the
+// store sends none until the store changes.
 const idleAfter = time.Minute
 
-// idling calls idle each time that nobody has asked inner for anything for idleAfter.
+// idling calls idle when inner has had no request for idleAfter.
 func idling(inner http.Handler, idle func()) http.Handler {
 	timer := time.AfterFunc(idleAfter, idle)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
