@@ -22,21 +22,33 @@ type Standing struct {
 
 // StandQuery finds the standings of partitions of one stream in one lane. ?4 is the
 // digest of the zero cursor, where a place stands that was never committed.
-const StandQuery = `
+const StandQuery = standColumns + `
+	FROM json_each(?2) AS json_each CROSS JOIN partitions p ON p.stream_id = ?1 AND p.partition = json_each.value` + standTables
+
+// StandOneQuery does so for one partition: without a list, a server has less to do.
+const StandOneQuery = standColumns + `
+	FROM (SELECT 0 AS key) AS json_each CROSS JOIN partitions p ON p.stream_id = ?1 AND p.partition = ?2` + standTables
+
+const standColumns = `
 	SELECT json_each.key, p.id, c.token, c.since, c.high, c.version, coalesce(c.done, 0), c.meaning, coalesce(c.digest, ?4), coalesce(c.slice_id, 0), coalesce(c.evidence, ''),
-		c.partition_id IS NOT NULL, EXISTS (SELECT 1 FROM gaps g WHERE g.partition_id = p.id AND g.lane = ?3 AND g.state IN ('open', 'leased', 'dead'))
-	FROM json_each(?2) AS json_each CROSS JOIN partitions p ON p.stream_id = ?1 AND p.partition = json_each.value
+		c.partition_id IS NOT NULL, EXISTS (SELECT 1 FROM gaps g WHERE g.partition_id = p.id AND g.lane = ?3 AND g.state IN ('open', 'leased', 'dead'))`
+
+const standTables = `
 	LEFT JOIN checkpoints c ON c.partition_id = p.id AND c.lane = ?3`
 
 // Stand learns how different partitions of a stream stand in a lane, making those that
 // there are not. It asks once for all of them.
 func Stand(t database.Tx, stream int64, lane collection.Lane, partitions []collection.Partition, here []*Standing) error {
-	list, err := json.Marshal(partitions)
-	if err != nil {
-		return err
+	query, which := StandOneQuery, string(partitions[0])
+	if len(partitions) > 1 {
+		list, err := json.Marshal(partitions)
+		if err != nil {
+			return err
+		}
+		query, which = StandQuery, string(list)
 	}
 	found := 0
-	err = t.Each(func(row database.Scanner) error {
+	err := t.Each(func(row database.Scanner) error {
 		var i int
 		var s Standing
 		var sum []byte
@@ -48,7 +60,7 @@ func Stand(t database.Tx, stream int64, lane collection.Lane, partitions []colle
 		*here[i] = s
 		found++
 		return format.CheckCursor(s.At.Cursor, sum)
-	}, StandQuery, stream, string(list), string(lane), collection.Cursor{}.Digest())
+	}, query, stream, which, string(lane), collection.Cursor{}.Digest())
 	if err != nil || found == len(partitions) {
 		return err
 	}

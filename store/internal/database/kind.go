@@ -49,9 +49,11 @@ type Dialect struct {
 	// its answer, so that the records of a slice are told in one.
 	Lists bool
 
+	// Later: the connections are [Later].
+	Later bool
+
 	// Numbers is what the write of a lease returns behind a commit of so many slices as its
-	// last argument says: a number that is lower than those of its records will be and higher
-	// than those of records before, and the numbers of the slices, in order, as a text.
+	// last argument says: the numbers of the slices, in order, as a text.
 	// "": rows are numbered behind the newest, as a transaction that writes is alone.
 	Numbers string
 

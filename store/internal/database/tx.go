@@ -14,6 +14,16 @@ import (
 type Tx struct {
 	w   *Writer
 	Now time.Time // one time for all that the transaction writes
+
+	begun bool // or is about to: its statements may be told later
+}
+
+// A Later is a connection that need not be asked for each statement: it tells one for whose answer
+// nobody waits with the next one, which fails if it does. Where there is no next one, it is
+// forgotten.
+type Later interface {
+	Later(query string, args []any) error
+	Forget()
 }
 
 // Connect takes a connection in the place of one that was lost.
@@ -35,7 +45,7 @@ func (t Tx) commit() error {
 	if err := t.w.at(BeforeCommit); err != nil {
 		return err
 	}
-	if err := t.Exec("COMMIT"); err != nil {
+	if _, err := t.Change("COMMIT"); err != nil {
 		return err
 	}
 	return t.w.at(AfterCommit)
@@ -44,15 +54,32 @@ func (t Tx) commit() error {
 // Rollback ends the transaction without effect. A database that has rolled back by
 // itself answers with an error, which says nothing.
 func (t Tx) Rollback() {
-	if t.Connected() {
-		_ = t.Exec("ROLLBACK")
+	if !t.Connected() {
+		return
 	}
+	if t.later() {
+		_ = t.w.Conn.Raw(func(conn any) error {
+			conn.(Later).Forget()
+			return nil
+		})
+	}
+	_, _ = t.Change("ROLLBACK")
 }
 
-// Exec runs a statement.
+// later reports whether a statement is told with the next one, if nobody waits for its answer.
+func (t Tx) later() bool { return t.begun && t.w.Dialect.Later }
+
+// Exec runs a statement, at the latest before the next one of another kind is run. An error may be
+// that of one before.
 func (t Tx) Exec(query string, args ...any) error {
-	_, err := t.Change(query, args...)
-	return err
+	if !t.later() {
+		_, err := t.Change(query, args...)
+		return err
+	}
+	if _, err := t.w.stmt(query); err != nil {
+		return err
+	}
+	return t.w.Conn.Raw(func(conn any) error { return conn.(Later).Later(query, args) })
 }
 
 // Once runs a statement that is not worth preparing.

@@ -147,7 +147,7 @@ func (w *Writer) update(ctx context.Context, alone bool, patience time.Duration,
 	if w.ended {
 		return errClosed
 	}
-	t := Tx{w, time.Now().UTC().Truncate(time.Microsecond)}
+	t := Tx{w, time.Now().UTC().Truncate(time.Microsecond), true}
 	if err := w.at(BeforeBegin); err != nil {
 		return w.kind.Classify(err)
 	}
@@ -194,7 +194,7 @@ func (w *Writer) Alone(ctx context.Context, do func(Tx) error) error {
 	if w.ended {
 		return errClosed
 	}
-	if err := do(Tx{w, time.Now().UTC().Truncate(time.Microsecond)}); err != nil {
+	if err := do(Tx{w, time.Now().UTC().Truncate(time.Microsecond), false}); err != nil {
 		return w.failed(err)
 	}
 	return nil

@@ -80,7 +80,7 @@ func (b *batch) sign(slices int) error {
 	var err error
 	if given := b.tx.Dialect().Numbers; given != "" {
 		var numbers string
-		err = b.tx.Row(signQuery(b.tx)+given, append(b.ledger.signature(), slices)...).Scan(&newest, &numbers)
+		err = b.tx.Row(signQuery(b.tx)+given, append(b.ledger.signature(), slices)...).Scan(&numbers)
 		b.numbers = strings.Fields(numbers)
 	} else {
 		err = b.tx.Row(signQuery(b.tx)+` RETURNING (SELECT coalesce(max(id), 0) FROM slices), (SELECT coalesce(max(id), 0) FROM records)`,
@@ -303,6 +303,7 @@ func (b *batch) tally(slices []collection.Slice) error {
 	}
 	return b.tx.Exec(`UPDATE runs SET slices = slices + ?, records = records + ?, changed = changed + ?, rejected = rejected + ?,
 		older = older + ?, deleted = deleted + ?,
-		requests = max(requests, ?), retries = max(retries, ?), throttled = max(throttled, ?) WHERE id = ?`,
+		requests = CASE WHEN requests > ?7 THEN requests ELSE ?7 END, retries = CASE WHEN retries > ?8 THEN retries ELSE ?8 END,
+		throttled = CASE WHEN throttled > ?9 THEN throttled ELSE ?9 END WHERE id = ?10`, // max would be a function of ours
 		n.Slices, n.Records, n.Changed, n.Rejected, n.Older, n.Deleted, spent.Requests, spent.Retries, spent.Throttled, b.ledger.Run)
 }

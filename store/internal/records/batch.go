@@ -24,8 +24,9 @@ type Batch struct {
 	Begun func(t database.Tx, stream int64, lane collection.Lane) (int64, error)
 
 	tx        database.Tx
-	newest    int64           // the newest record that is counted
-	uncounted *streams.Stream // the stream of all records behind newest; nil if there may be none
+	newest    int64           // the newest record that is counted; where records are stored as lists it is not known
+	inserted  int64           // the records that were inserted as lists, and are not counted
+	uncounted *streams.Stream // the stream of all records that are not counted; nil if there may be none
 	news      *streams.News
 }
 
@@ -42,20 +43,26 @@ type Count struct{ Inserted, Again, Replaced, Unproven int64 }
 // pass is the commit that began the pass that the slice belongs to; 0 if none is
 // followed.
 func (b *Batch) Store(s *streams.Stream, partition, pass int64, sl *collection.Slice, result *collection.Committed) (n Count, err error) {
-	exact := pass != 0 || b.tx.Dialect().Lists // the number of the newest record is needed
+	lists := b.tx.Dialect().Lists
+	exact := pass != 0 && !lists // the number of the newest record is needed
 	if exact || b.uncounted != s {
 		if _, err := b.count(); err != nil {
 			return n, err
 		}
 	}
-	newest, at := b.newest, place{s, partition, sl.Lane}
+	inserted, at := b.inserted, place{s, partition, sl.Lane}
 	b.news.Begin(s)
-	unchanged, err := b.upsert(s, partition, pass, sl.Records)
+	store := b.upsert
+	if lists {
+		store = b.upsertAll
+	}
+	done, err := store(s, partition, pass, sl.Records)
 	if err != nil {
 		return n, err
 	}
 	w := weighing{records: sl.Records, result: result, alone: s.Parent == "" && sl.Partition == ""}
-	if unchanged, err = b.weigh(at, unchanged, &w); err != nil {
+	unchanged, err := b.weigh(at, done.unchanged, &w)
+	if err != nil {
 		return n, err
 	}
 	result.Moved, n.Unproven = int(w.moved), w.unproven
@@ -75,13 +82,14 @@ func (b *Batch) Store(s *streams.Stream, partition, pass int64, sl *collection.S
 	if result.Changed > 0 {
 		b.uncounted = s
 	}
+	n.Inserted = b.inserted - inserted
 	if exact {
 		if n.Inserted, err = b.count(); err != nil {
 			return n, err
 		}
 	}
 	if pass != 0 && n.Inserted < int64(len(sl.Records)) {
-		if err := b.notePass(s, partition, pass, newest, sl.Records, unchanged, &n); err != nil {
+		if err := b.notePass(s, partition, pass, &done, sl.Records, unchanged, &n); err != nil {
 			return n, err
 		}
 	}
@@ -146,14 +154,23 @@ func (b *Batch) sort(at place, sl *collection.Slice, w *weighing, result *collec
 	return nil
 }
 
-// notePass notes that pass delivered records which the store had, newest being
-// the newest record before the slice, and counts those that the pass had
+// An upserted says what became of the records of a slice, by their indexes in order.
+type upserted struct {
+	unchanged []int // they are not stored
+	known     []int // where records are stored as lists, those that were there; all others are new
+	newest    int64 // the newest record before the slice, or a number behind it that none of the slice has
+}
+
+// notePass notes that pass delivered records which the store had, and counts those that the pass had
 // delivered before. Inserted records are noted already.
-func (b *Batch) notePass(s *streams.Stream, partition, pass, newest int64, records []collection.Record, unchanged []int, n *Count) error {
+func (b *Batch) notePass(s *streams.Stream, partition, pass int64, done *upserted, records []collection.Record, unchanged []int, n *Count) error {
 	onlyInserted := int64(len(records)-len(unchanged)) == n.Inserted
 	for i := range records {
 		_, same := slices.BinarySearch(unchanged, i)
 		if !same && onlyInserted {
+			continue
+		}
+		if _, known := slices.BinarySearch(done.known, i); !known && !records[i].Deleted && b.tx.Dialect().Lists {
 			continue
 		}
 		key := records[i].Key
@@ -167,7 +184,7 @@ func (b *Batch) notePass(s *streams.Stream, partition, pass, newest int64, recor
 		}
 		var again bool
 		err = b.tx.Row(`SELECT partition_id = ? AND id <= ? FROM records WHERE stream_id = ? AND key = ?`,
-			partition, newest, s.ID, key).Scan(&again)
+			partition, done.newest, s.ID, key).Scan(&again)
 		if err != nil {
 			return err
 		}
@@ -238,11 +255,9 @@ const upsert = `INSERT INTO records (stream_id, key, partition_id, slice_id, dat
 		AND NOT (mark_scale = excluded.mark_scale AND mark > excluded.mark)`
 
 // upsert stores the records that are new or have other bytes, unless they are
-// older, and returns the indexes of the others. Tombstones are not its affair.
-func (b *Batch) upsert(s *streams.Stream, partition, pass int64, records []collection.Record) (unchanged []int, err error) {
-	if b.tx.Dialect().Lists {
-		return b.upsertAll(s, partition, pass, records)
-	}
+// older. Tombstones are not its affair.
+func (b *Batch) upsert(s *streams.Stream, partition, pass int64, records []collection.Record) (done upserted, err error) {
+	done.newest = b.newest
 	args := [...]driver.NamedValue{
 		{Ordinal: 1, Value: s.ID}, {Ordinal: 2}, {Ordinal: 3, Value: partition}, {Ordinal: 4, Value: b.Commit}, {Ordinal: 5}, {Ordinal: 6},
 		{Ordinal: 7}, {Ordinal: 8}, {Ordinal: 9, Value: pass},
@@ -256,23 +271,23 @@ func (b *Batch) upsert(s *streams.Stream, partition, pass int64, records []colle
 			data := format.Shared(r.Data)
 			args[1].Value, args[4].Value, args[5].Value = r.Key, data, b.tx.RecordSum(s.ID, partition, b.Commit, r.Key, data, r.Mark, 0)
 			args[6].Value, args[7].Value = r.Mark.Scale, r.Mark.Value
-			done, err := stmt.ExecContext(context.Background(), args[:])
+			one, err := stmt.ExecContext(context.Background(), args[:])
 			if err != nil {
 				return err
 			}
-			n, err := done.RowsAffected()
+			n, err := one.RowsAffected()
 			if err != nil {
 				return err
 			}
 			if n == 0 {
-				unchanged = append(unchanged, i)
+				done.unchanged = append(done.unchanged, i)
 			} else {
 				b.news.Look(s, r.Data)
 			}
 		}
 		return nil
 	})
-	return unchanged, err
+	return done, err
 }
 
 // Count adds the records that were inserted and not counted yet to those of their
@@ -290,11 +305,14 @@ func (b *Batch) count() (n int64, err error) {
 		return 0, nil
 	}
 	b.uncounted = nil
-	query := countQuery
-	if b.tx.Dialect().Numbers != "" {
-		query = countBesideQuery
+	if b.tx.Dialect().Lists {
+		n, b.inserted = b.inserted, 0
+		if n == 0 {
+			return 0, nil
+		}
+		return n, b.tx.Exec(`UPDATE streams SET records = records + ? WHERE id = ?`, n, s.ID)
 	}
-	err = b.tx.Row(query, b.newest, s.ID).Scan(&b.newest, &n)
+	err = b.tx.Row(countQuery, b.newest, s.ID).Scan(&b.newest, &n)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil // all that changed was there before
 	}
@@ -306,14 +324,6 @@ func (b *Batch) count() (n int64, err error) {
 const countQuery = `UPDATE streams SET records = records + (SELECT max(id) FROM records) - ?1
 	WHERE id = ?2 AND (SELECT max(id) FROM records) > ?1
 	RETURNING (SELECT max(id) FROM records), (SELECT max(id) FROM records) - ?1`
-
-// countBesideQuery does the same where others insert records of other streams meanwhile. The range of
-// numbers is bounded above, and the stream is no column of an index, so that the server goes through
-// the newest records only: not knowing how many they are, it would go through all of the stream.
-const countBesideQuery = `WITH added AS (SELECT count(*) AS n, max(id) AS newest FROM records
-		WHERE id > ?1 AND id <= (SELECT currval('records_id_seq')) AND stream_id + 0 = ?2)
-	UPDATE streams SET records = records + added.n FROM added WHERE streams.id = ?2 AND added.n > 0
-	RETURNING added.newest, added.n`
 
 // ForgetMarks forgets which versions the records of a partition have, or those
 // of the whole stream. Who resets a walk wants what it brings, also where the

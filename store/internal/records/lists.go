@@ -1,6 +1,8 @@
 package records
 
 import (
+	"math"
+
 	"collect/collection"
 	"collect/store/internal/database"
 	"collect/store/internal/format"
@@ -29,8 +31,14 @@ const upsertQuery = `WITH
 
 // upsertAll is upsert in one statement, or in several if a key stands twice: then the
 // later one is the newer one.
-func (b *Batch) upsertAll(s *streams.Stream, partition, pass int64, records []collection.Record) (unchanged []int, err error) {
-	l := lists{batch: b, stream: s, partition: partition, pass: pass, keys: map[string]bool{}}
+func (b *Batch) upsertAll(s *streams.Stream, partition, pass int64, records []collection.Record) (done upserted, err error) {
+	l := lists{batch: b, stream: s, partition: partition, pass: pass, keys: make(map[string]bool, len(records))}
+	l.newest = math.MaxInt64 // where each key stands once, all that is found was there before
+	if pass != 0 && repeats(records) {
+		if err := b.tx.Row(`SELECT nextval('records_id_seq')`).Scan(&l.newest); err != nil {
+			return done, err
+		}
+	}
 	for i := range records {
 		r := &records[i]
 		if r.Deleted {
@@ -38,13 +46,13 @@ func (b *Batch) upsertAll(s *streams.Stream, partition, pass int64, records []co
 		}
 		if l.keys[r.Key] {
 			if err := l.store(); err != nil {
-				return nil, err
+				return done, err
 			}
 		}
 		l.add(i, r)
 	}
 	if err := l.store(); err != nil {
-		return nil, err
+		return done, err
 	}
 	same := map[int]bool{}
 	for _, i := range l.unchanged {
@@ -55,7 +63,19 @@ func (b *Batch) upsertAll(s *streams.Stream, partition, pass int64, records []co
 			b.news.Look(s, records[i].Data)
 		}
 	}
-	return l.unchanged, nil
+	return l.upserted, nil
+}
+
+// repeats reports whether the records of a slice may have a key twice.
+func repeats(records []collection.Record) bool {
+	keys := make(map[string]bool, len(records))
+	for i := range records {
+		if records[i].Deleted || keys[records[i].Key] {
+			return true
+		}
+		keys[records[i].Key] = true
+	}
+	return false
 }
 
 // lists are records that are stored together, column by column.
@@ -64,7 +84,7 @@ type lists struct {
 	stream          *streams.Stream
 	partition, pass int64
 
-	unchanged []int
+	upserted
 
 	keys                      map[string]bool
 	n, sums                   []int64
@@ -84,10 +104,13 @@ func (l *lists) store() error {
 	if len(l.n) == 0 {
 		return nil
 	}
+	l.batch.inserted += int64(len(l.n))
 	err := l.batch.tx.Each(func(row database.Scanner) error {
+		l.batch.inserted-- // it is known
 		var i int
 		var changes bool
 		err := row.Scan(&i, &changes)
+		l.known = append(l.known, i)
 		if !changes {
 			l.unchanged = append(l.unchanged, i)
 		}

@@ -59,6 +59,7 @@ func (b *Batch) buryOne(s *streams.Stream, partition, pass int64, r *collection.
 	err := b.tx.Row(`SELECT id, partition_id, slice_id, sum, data, mark_scale, mark, deleted FROM records WHERE stream_id = ? AND key = ?`,
 		s.ID, r.Key).Scan(&id, &owner, &slice, &sum, &data, &is.Scale, &is.Value, &deleted)
 	if errors.Is(err, sql.ErrNoRows) {
+		b.inserted++
 		return true, b.tx.Exec(`INSERT INTO records (stream_id, key, partition_id, slice_id, data, sum, mark_scale, mark, pass, deleted)
 			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?4)`, s.ID, r.Key, partition, b.Commit, noData,
 			b.tx.RecordSum(s.ID, partition, b.Commit, r.Key, noData, r.Mark, b.Commit), r.Mark.Scale, r.Mark.Value, pass)

@@ -22,7 +22,8 @@ const Lease = 30 * time.Second
 var dialect = database.Dialect{
 	RecordSum: recordSum,
 	Lists:     true,
-	Numbers:   ` RETURNING nextval('records_id_seq'), (SELECT string_agg(nextval('slices_id_seq')::text, ' ') FROM generate_series(1, ?::bigint))`,
+	Later:     true,
+	Numbers:   ` RETURNING (SELECT string_agg(nextval('slices_id_seq')::text, ' ') FROM generate_series(1, ?::bigint))`,
 	Renewal:   `, expires_at = clock_timestamp() + interval '30 seconds'`,
 	Views: database.Views{
 		Choice:  `SELECT pg_advisory_xact_lock(hashtextextended('collect views ' || current_schema(), 0))::text`,

@@ -20,6 +20,9 @@ func CopyIn(ctx context.Context, on *sql.Conn, table string, columns []string, r
 		return row, nil
 	})
 	return on.Raw(func(c any) error {
+		if err := c.(conn).tell(ctx); err != nil {
+			return err
+		}
 		_, err := c.(conn).Conn.Conn().CopyFrom(ctx, pgx.Identifier{table}, columns, encoded)
 		return Told(err)
 	})

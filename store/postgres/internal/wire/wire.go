@@ -110,7 +110,7 @@ func (c Connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, Told(err)
 	}
-	return conn{inner.(*stdlib.Conn), c.Flags}, nil
+	return conn{inner.(*stdlib.Conn), c.Flags, &pgx.Batch{}}, nil
 }
 
 // Driver returns the driver of pgx.
@@ -120,6 +120,7 @@ func (c Connector) Driver() driver.Driver { return c.of.Driver() }
 type conn struct {
 	*stdlib.Conn
 	flags bool
+	later *pgx.Batch // statements that nobody waits for
 }
 
 // CheckNamedValue puts an argument into the form that the server is told; see
@@ -162,19 +163,29 @@ func number(is bool) int64 {
 }
 
 func (c conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
-	s, err := c.Conn.PrepareContext(ctx, Translate(query))
+	if err := c.tell(ctx); err != nil { // they may make what it names
+		return nil, err
+	}
+	query = Translate(query)
+	s, err := c.Conn.PrepareContext(ctx, query)
 	if err != nil {
 		return nil, c.stale(err)
 	}
-	return stmt{s.(*stdlib.Stmt), c}, nil
+	return stmt{s.(*stdlib.Stmt), c, query}, nil
 }
 
 func (c conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if err := c.tell(ctx); err != nil {
+		return nil, err
+	}
 	done, err := c.Conn.ExecContext(ctx, Translate(query), args)
 	return done, Told(err)
 }
 
 func (c conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if err := c.tell(ctx); err != nil {
+		return nil, err
+	}
 	found, err := c.Conn.QueryContext(ctx, Translate(query), args)
 	return c.rowsOf(found, err)
 }
@@ -191,15 +202,22 @@ func (c conn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error
 // A stmt is a prepared statement.
 type stmt struct {
 	*stdlib.Stmt
-	of conn
+	of    conn
+	query string
 }
 
 func (s stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	if s.of.later.Len() > 0 {
+		return s.of.execTogether(ctx, s.query, args)
+	}
 	done, err := s.Stmt.ExecContext(ctx, args)
 	return done, Told(err)
 }
 
 func (s stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	if s.of.later.Len() > 0 {
+		return s.of.queryTogether(ctx, s.query, args)
+	}
 	found, err := s.Stmt.QueryContext(ctx, args)
 	return s.of.rowsOf(found, err)
 }
