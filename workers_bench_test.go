@@ -147,22 +147,33 @@ func BenchmarkWorkers(b *testing.B) {
 	}
 }
 
-// BenchmarkTurn: turns of one page, one after the other, by one worker. It tells the median time from
-// when a turn is inserted until its run begins, and from then until that is over; and what the same
-// takes as "collect run":
+// BenchmarkTurn: turns of one page, one after the other, by one worker: of 100 records, and of none, which is what a
+// turn costs that finds nothing. It tells the median time from when a turn is inserted until its run begins, and from
+// then until that is over; what the worker and the server take of a
+// core; and what the same takes as "collect run":
 //
 //	go test . -run xxx -bench Turn -benchtime 1x
 func BenchmarkTurn(b *testing.B) {
+	for name, records := range map[string]int{"100": 100, "empty": -1} {
+		b.Run(name, func(b *testing.B) { benchmarkTurn(b, records) })
+	}
+}
+
+func benchmarkTurn(b *testing.B, records int) {
 	const turns = 100
 	s := newSiteWith(b, nil, 1, "ants")
-	s.perPage, s.quick = 100, true
+	s.perPage, s.quick = records, true
 	all := s.start(1, "30s")
 	defer kill(all)
 	for range b.N {
+		own, servers := total(b, all), postgresCPU(b, s.server.PID())
 		for n := range turns {
 			s.enqueue()
 			s.until("turns", `SELECT count(*) FROM runs WHERE ended_at IS NOT NULL AND NOT EXISTS (SELECT FROM fleet_turns)`, func(done int64) bool { return done > int64(n) })
 		}
+		own, servers = total(b, all)-own, postgresCPU(b, s.server.PID())-servers
+		b.ReportMetric(own.Seconds()*1000/turns, "ms/turn/worker")
+		b.ReportMetric(servers.Seconds()*1000/turns, "ms/turn/server")
 	}
 	median := func(from, to string) float64 {
 		var ms sql.NullFloat64

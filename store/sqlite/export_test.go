@@ -146,6 +146,8 @@ var Queries = map[string]string{
 	"place":    checkpoints.PlaceQuery,
 	"places":   checkpoints.PlacesQuery,
 	"stand":    checkpoints.StandQuery,
+	"one":      checkpoints.StandOneQuery,
+	"open":     gaps.OpenQuery,
 	"gap":      gaps.Query + gaps.OwedHere,
 	"planned":  gaps.Query + gaps.PlannedHere,
 	"eligible": gaps.Query + gaps.Eligible,

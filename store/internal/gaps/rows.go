@@ -2,6 +2,7 @@ package gaps
 
 import (
 	"context"
+	"encoding/json"
 
 	"collect/collection"
 	"collect/store"
@@ -73,6 +74,27 @@ func gapsWhere(t database.Tx, where string, args ...any) (gaps []collection.Gap,
 // sql.ErrNoRows.
 func owedAt(t database.Tx, p Place, c collection.Cursor) (collection.Gap, error) {
 	return scanGap(t.Row(Query+OwedHere, p.PartitionID, string(p.Lane), c.Digest()))
+}
+
+// OpenQuery is the query whether a lease is held, and whether streams have gaps in a lane that may be
+// tried, now or later.
+const OpenQuery = `SELECT EXISTS (SELECT 1 FROM leases WHERE connector = ?3 AND epoch = ?4 AND run = ?5 AND writes >= ?6),
+	EXISTS (SELECT 1 FROM gaps g WHERE g.state IN ('open', 'leased')
+		AND g.stream_id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1)) AND g.lane = ?2)`
+
+// Open reports whether any gap of the streams with the given numbers may be tried, now or later, by the run
+// that has the lease since its write of the given number; collection.ErrFenced says that it has not.
+func (b Book) Open(ctx context.Context, r *database.Readers, kept int64, lane collection.Lane, streams []int64) (open bool, err error) {
+	list, err := json.Marshal(streams)
+	if err != nil {
+		return false, err
+	}
+	held := false
+	_, err = r.One(ctx, []any{&held, &open}, OpenQuery, string(list), string(lane), b.Connector, b.Epoch, b.Run, kept)
+	if err == nil && !held {
+		err = collection.ErrFenced
+	}
+	return open, err
 }
 
 // Owed returns the gaps of a connector, of all if it is "", that are owed.

@@ -138,6 +138,11 @@ func (l *ledger) Lease(ctx context.Context, lane collection.Lane, names []string
 			return nil, err
 		}
 	}
+	// Mostly there is none, and a transaction is a flush of the disk.
+	open, err := l.book().Open(ctx, l.store.readers, l.kept.Load(), lane, numbers)
+	if err != nil || !open {
+		return nil, err
+	}
 	err = l.update(ctx, func(t database.Tx) (err error) {
 		leased, err = l.book().Lease(t, lane, numbers, now, n)
 		return err
