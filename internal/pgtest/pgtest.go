@@ -116,9 +116,10 @@ func (s *Server) Follow(of *Server, settings ...string) error {
 	return s.Begin(settings...)
 }
 
-// Unplug keeps a standby from hearing of further commits.
+// Unplug keeps a standby from hearing of further commits, once it returns.
 func (s *Server) Unplug() error {
-	for _, order := range []string{"ALTER SYSTEM SET primary_conninfo = ''", "SELECT pg_reload_conf()"} {
+	const gone = "DO $$BEGIN WHILE EXISTS (SELECT FROM pg_stat_wal_receiver) LOOP PERFORM pg_sleep(0.01); END LOOP; END$$"
+	for _, order := range []string{"ALTER SYSTEM SET primary_conninfo = ''", "SELECT pg_reload_conf()", gone} {
 		if out, err := s.command("psql", "-X", "-q", "-h", s.dir, "-U", "collect", "-d", "postgres", "-c", order).CombinedOutput(); err != nil {
 			return fmt.Errorf("psql: %w: %s", err, out)
 		}

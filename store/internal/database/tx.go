@@ -98,6 +98,7 @@ func (t Tx) Change(query string, args ...any) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	t.w.answered = true
 	return result.RowsAffected()
 }
 
@@ -129,7 +130,9 @@ func (t Tx) Row(query string, args ...any) Scanner {
 	if err != nil {
 		return broken{err}
 	}
-	return sound{stmt.QueryRowContext(context.Background(), args...), t.w.kind}
+	row := stmt.QueryRowContext(context.Background(), args...)
+	t.w.answered = t.w.answered || row.Err() == nil
+	return sound{row, t.w.kind}
 }
 
 // Each calls scan with each row that a query finds.
@@ -139,5 +142,6 @@ func (t Tx) Each(scan func(Scanner) error, query string, args ...any) error {
 		return err
 	}
 	rows, err := stmt.QueryContext(context.Background(), args...)
+	t.w.answered = t.w.answered || err == nil
 	return Each(rows, err, func(row Scanner) error { return scan(sound{row, t.w.kind}) })
 }

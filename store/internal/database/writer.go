@@ -24,12 +24,13 @@ const Patience = 30 * time.Second
 type Writer struct {
 	Dialect *Dialect
 
-	kind  Kind
-	turn  chan struct{} // holds a token while no one writes
-	ended bool
-	db    *sql.DB
-	Conn  *sql.Conn            // nil: it was lost
-	stmts map[string]*sql.Stmt // by their text; the number of texts is fixed
+	kind     Kind
+	turn     chan struct{} // holds a token while no one writes
+	ended    bool
+	answered bool // a statement of the transaction was
+	db       *sql.DB
+	Conn     *sql.Conn            // nil: it was lost
+	stmts    map[string]*sql.Stmt // by their text; the number of texts is fixed
 
 	plain map[string]driver.StmtExecContext // those that are the driver's own
 
@@ -126,7 +127,8 @@ func (w *Writer) Update(ctx context.Context, do func(Tx) error, done func(Tx) (b
 
 // UpdateBeside is Update for what belongs to one lease, whose row do writes before anything
 // else: where the database can, others write for other leases meanwhile. It waits no
-// longer than patience for others.
+// longer than patience for others. do may run twice, where the connection was lost before anything was
+// answered.
 func (w *Writer) UpdateBeside(ctx context.Context, patience time.Duration, do func(Tx) error, done func(Tx) (bool, error)) error {
 	return w.update(ctx, false, patience, do, done)
 }
@@ -151,16 +153,12 @@ func (w *Writer) update(ctx context.Context, alone bool, patience time.Duration,
 	if err := w.at(BeforeBegin); err != nil {
 		return w.kind.Classify(err)
 	}
-	if err := w.kind.Begin(t, alone, patience); err != nil {
-		return w.failed(err)
+	err := w.begin(t, alone, patience, do)
+	if !alone && !w.answered && w.kind.Lost(err) { // it was ended before: nothing was done yet
+		err = w.begin(t, alone, patience, do)
 	}
-	if err := w.kind.Ready(); err != nil {
-		t.Rollback()
+	if err != nil {
 		return err
-	}
-	if err := do(t); err != nil {
-		t.Rollback()
-		return w.failed(err)
 	}
 	cause := t.commit()
 	if cause == nil {
@@ -181,6 +179,23 @@ func (w *Writer) update(ctx context.Context, alone bool, patience time.Duration,
 		return nil
 	}
 	return cause
+}
+
+// begin begins a transaction and runs do in it. An error ends it.
+func (w *Writer) begin(t Tx, alone bool, patience time.Duration, do func(Tx) error) error {
+	if err := w.kind.Begin(t, alone, patience); err != nil {
+		return w.failed(err)
+	}
+	if err := w.kind.Ready(); err != nil {
+		t.Rollback()
+		return err
+	}
+	w.answered = false
+	if err := do(t); err != nil {
+		t.Rollback()
+		return w.failed(err)
+	}
+	return nil
 }
 
 // Alone runs do in the turn of the writer, and in no transaction.

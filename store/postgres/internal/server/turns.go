@@ -42,18 +42,18 @@ func (k *Turns) Begin(t database.Tx, alone bool, patience time.Duration) error {
 	return k.begin(t, alone, patience)
 }
 
+// begin tells what shares its turn with the write of its lease, which fails if this does.
 func (k *Turns) begin(t database.Tx, alone bool, patience time.Duration) error {
 	if err := t.Exec("BEGIN"); err != nil {
 		return err
 	}
+	args := []any{fmt.Sprint(patience.Milliseconds()), k.address.Number("writer")}
+	if !alone {
+		return t.Exec("SELECT set_config('lock_timeout', ?, true), pg_advisory_xact_lock_shared(?)::text", args...)
+	}
 	var set string
 	var got any
-	query := "SELECT set_config('lock_timeout', ?, true), pg_advisory_xact_lock_shared(?)::text"
-	if alone {
-		query = "SELECT set_config('lock_timeout', ?, true), pg_advisory_xact_lock(?)::text"
-	}
-	err := t.Row(query,
-		fmt.Sprint(patience.Milliseconds()), k.address.Number("writer")).Scan(&set, &got)
+	err := t.Row("SELECT set_config('lock_timeout', ?, true), pg_advisory_xact_lock(?)::text", args...).Scan(&set, &got)
 	if err != nil && !lost(err) {
 		t.Rollback()
 	}
