@@ -80,16 +80,15 @@ func (h *audience) refuse(given string, err error, sc problem.Scene) error {
 			fmt.Fprint(h.err, githubAnnotations([]problem.Problem{p}))
 		}
 	}
-	h.hear(hearing, hearing)
+	h.hear(hearing)
 	return &exitError{p.ExitCode}
 }
 
-// ran takes in what there is to hear of a run that is over: all of it, and without what
-// an earlier run said. What kept the connector from beginning, by the name that was
-// given, is over.
-func (h *audience) ran(given string, all, news engine.Hearing) {
-	h.hear(all, news)
-	h.over(given, all.Connector)
+// ran takes in what there is to hear of a run that is over. What kept the connector from
+// beginning, by the name that was given, is over.
+func (h *audience) ran(given string, of engine.Hearing) {
+	h.hear(of)
+	h.over(given, of.Connector)
 }
 
 // over says that nothing keeps the command, or the connector by the name that was
@@ -97,24 +96,23 @@ func (h *audience) ran(given string, all, news engine.Hearing) {
 func (h *audience) over(given, name string) {
 	for _, what := range []string{"", given} {
 		if what != name {
-			well := engine.Hearing{Connector: what}
-			h.hear(well, well)
+			h.hear(engine.Hearing{Connector: what})
 		}
 	}
 }
 
 // hear tells who reads stderr with -q, or -qq, what they must hear.
-func (h *audience) hear(all, news engine.Hearing) {
-	h.heard = append(h.heard, all)
+func (h *audience) hear(of engine.Hearing) {
+	h.heard = append(h.heard, of)
 	const listener = "stderr"
 	switch {
 	case h.quiet == 1:
-		h.print(news, news.Line)
+		h.print(of, of.Line)
 	case h.quiet > 1:
 		now := time.Now().In(h.zone)
-		due, err := h.notifier.Memory.Due(listener, h.notifier.Place, []engine.Hearing{all}, now)
+		due, err := h.notifier.Memory.Due(listener, h.notifier.Place, []engine.Hearing{of}, now)
 		if err != nil { // better twice than never
-			h.print(all, all.Line)
+			h.print(of, of.Line)
 		}
 		for _, d := range due {
 			if d.Turn == report.Recovered {

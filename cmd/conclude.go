@@ -24,7 +24,7 @@ func (s *session) conclude(ctx context.Context, ended engine.Ended) error {
 	}
 	c.Summary.State = words.Home(s.settings.State, s.env)
 	s.audience.log.Finish(report.End{Summary: c.Summary, Problems: c.Problems, Began: true})
-	s.audience.ran(s.given, s.run.Hear(c, true), s.run.Hear(c, false))
+	s.audience.ran(s.given, s.run.Hear(c))
 	if events := s.show.Events(); events != nil {
 		for _, p := range c.Problems {
 			s.say(p)

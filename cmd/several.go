@@ -191,12 +191,12 @@ func (s *several) conclude() error {
 // tellAudience tells who hears of trouble how each run ended.
 func (s *several) tellAudience() {
 	for i, m := range s.group.Members() {
-		all, news := s.group.Hear(m, true), s.group.Hear(m, false)
+		heard := s.group.Hear(m)
 		if m.Err != nil {
-			all.Connector, news.Connector = s.options.names[i], s.options.names[i]
-			s.audience.hear(all, news)
+			heard.Connector = s.options.names[i]
+			s.audience.hear(heard)
 		} else {
-			s.audience.ran(s.options.names[i], all, news)
+			s.audience.ran(s.options.names[i], heard)
 		}
 	}
 }

@@ -170,7 +170,7 @@ func (t *workerTeller) tell(ctx context.Context, e fleet.Event) {
 	if e.Ran != nil && e.Ended != nil {
 		h := t.audience(runOptions{command: "collect worker"})
 		h.knows(t.settings)
-		h.ran(e.Connector, e.Ran.Hear(*e.Ended, true), e.Ran.Hear(*e.Ended, false))
+		h.ran(e.Connector, e.Ran.Hear(*e.Ended))
 		_ = h.end(ctx, exitWith(e.Run.ExitCode)) // it says itself what it could not tell
 	}
 }

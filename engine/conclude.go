@@ -20,9 +20,8 @@ type Conclusion struct {
 	Summary report.Summary
 
 	// Problems are what ended the run, what it had to leave, and what is stuck since
-	// earlier runs: one for each reason. New are those without what an earlier run
-	// left to a person, and said.
-	Problems, New []problem.Problem
+	// earlier runs: one for each reason.
+	Problems []problem.Problem
 
 	stops []runner.Stopped
 }
@@ -60,7 +59,7 @@ func (r *Run) Conclude(ctx context.Context, ended Ended) (Conclusion, error) {
 	if run.Lane == collection.Incremental && success {
 		sum.Left = report.LeftToNext(report.Status{Streams: streams, Selected: r.Streams()}.Collected(), sum.Ended)
 	}
-	return Conclusion{sum, r.problems(ended, streams, true), r.problems(ended, streams, false), ended.Stops}, nil
+	return Conclusion{sum, r.problems(ended, streams), ended.Stops}, nil
 }
 
 // Scene is what is known of the situation in which an error of the run is
@@ -102,7 +101,7 @@ func (r *Run) accounts(now time.Time) (all []report.Account) {
 	return all
 }
 
-func (r *Run) problems(ended Ended, streams []store.StreamState, again bool) []problem.Problem {
+func (r *Run) problems(ended Ended, streams []store.StreamState) []problem.Problem {
 	run, owed, stops := ended.Run, ended.Owed, ended.Stops
 	inThisRun := len(stops)
 	met := map[collection.Reason]bool{}
@@ -110,7 +109,7 @@ func (r *Run) problems(ended Ended, streams []store.StreamState, again bool) []p
 		met[stopped.Stop.Reason] = true
 	}
 	for _, gap := range owed {
-		if collection.OfBefore(run, gap.Gap) || (!again || report.OnePiece(gap.Gap)) && report.KnownBefore(gap, run) {
+		if collection.OfBefore(run, gap.Gap) || report.OnePiece(gap.Gap) && report.KnownBefore(gap, run) {
 			continue
 		}
 		if !met[gap.Reason] && gap.Reason.Kind() == collection.Stuck && !gap.Settled() {
@@ -214,24 +213,19 @@ type Hearing struct {
 	Trouble   report.Trouble    // by which one who was told knows it again
 }
 
-// Hear says what must be heard of a run that is over. Without again it leaves out
-// what an earlier run left to a person, and said.
-func (r *Run) Hear(c Conclusion, again bool) Hearing {
+// Hear says what must be heard of a run that is over.
+func (r *Run) Hear(c Conclusion) Hearing {
 	run := r.Record()
 	calm := slices.Contains([]int{problem.ExitOK, problem.ExitPaused, problem.ExitWarned}, run.ExitCode)
-	problems := c.Problems
-	if !again {
-		problems = c.New
-	}
 	h := Hearing{Connector: run.Connector, Run: run.ID, ExitCode: run.ExitCode}
-	h.Problems = slices.DeleteFunc(slices.Clone(problems), func(p problem.Problem) bool {
+	h.Problems = slices.DeleteFunc(slices.Clone(c.Problems), func(p problem.Problem) bool {
 		return calm && p.Level != problem.LevelWarning || p.Level == problem.LevelPaused || p.Needs != problem.NeedsOperator
 	})
 	if len(h.Problems) == 0 {
 		h.Line = r.gotNothing(run, c.stops)
 	}
 	needy := problem.NeedsOfExit(run.ExitCode) == problem.NeedsOperator && !calm
-	if again && needy && len(h.Problems) == 0 && h.Line == "" {
+	if needy && len(h.Problems) == 0 && h.Line == "" {
 		h.Line = fmt.Sprintf("%s: %s; see: %s", run.Connector, report.TroubleWords(run), problem.Command("gaps", run.Connector, r.Flags))
 	}
 	name := fmt.Sprintf("%d %s", run.ExitCode, run.Reason)

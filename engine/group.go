@@ -263,11 +263,11 @@ func (g *Group) End(m *Member) report.End {
 }
 
 // Hear returns what must be heard of a member that is over, as [Run.Hear] does.
-func (g *Group) Hear(m *Member, again bool) Hearing {
+func (g *Group) Hear(m *Member) Hearing {
 	if m.Err != nil {
 		return HearRefusal(m.Name, g.End(m).Problems[0])
 	}
-	h := m.Run.Hear(m.Conclusion, again)
+	h := m.Run.Hear(m.Conclusion)
 	h.Problems = ofMember(m, h.Problems...)
 	return h
 }
