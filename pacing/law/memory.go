@@ -59,10 +59,12 @@ type keptPlateau struct {
 	Window  time.Duration `json:"window_ns,omitempty"`
 	Agreed  int32         `json:"confirmed,omitempty"` // how often the limit was
 	Every   int           `json:"probe_every,omitempty"`
-	Since   int           `json:"probe_since,omitempty"`       // answers at the plateau, or at the level that is tried
-	Trying  float64       `json:"trying_per_second,omitempty"` // the level of a probe that had not ended
-	Tried   time.Duration `json:"tried_ns,omitempty"`          // for how long it had held
-	Calm    time.Duration `json:"calm_ns,omitempty"`           // in which runs were too short to look for more
+	Since   int           `json:"probe_since,omitempty"`        // answers at the plateau, or at the level that is tried
+	Trying  float64       `json:"trying_per_second,omitempty"`  // the level of a probe that had not ended
+	Tried   time.Duration `json:"tried_ns,omitempty"`           // for how long it had held
+	Step    float64       `json:"probe_step,omitempty"`         // from one level to the next
+	TooFast float64       `json:"refused_per_second,omitempty"` // the pace that was refused last, where the limit is not confirmed
+	Calm    time.Duration `json:"calm_ns,omitempty"`            // in which runs were too short to look for more
 	Crowd   int           `json:"in_flight,omitempty"`
 	Slow    bool          `json:"slow_beyond,omitempty"`
 	Earned  float64       `json:"earned_per_second,omitempty"` // the bound, where the owner declared no ceiling

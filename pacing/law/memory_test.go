@@ -252,3 +252,44 @@ func TestTrustOfShortRuns(t *testing.T) {
 		}
 	}
 }
+
+// TestShortRunsAfterAStorm: at the start of a first run everything is refused for a while, and later
+// nothing is, in runs that are too short for one probe. What was counted meanwhile is no
+// limit, and does not hold them back for long.
+func TestShortRunsAfterAStorm(t *testing.T) {
+	const short = 55 * time.Second
+	now := t0
+	refused := func() law.Result {
+		switch since := now.Sub(t0); {
+		case since > 6*time.Second && since < 7*time.Second:
+			return law.Result{Signal: law.Throttled, Hold: 6 * time.Second}
+		case since > 20*time.Second && since < 32*time.Second:
+			return law.Result{Signal: law.Throttled}
+		}
+		return law.Result{Signal: law.Succeeded}
+	}
+	var m law.Memory
+	for n := range 20 {
+		l := law.NewLearner(1, 50)
+		if n > 0 {
+			l.Restore(m, time.Second)
+		}
+		began := now
+		for {
+			at, _ := l.Next(now)
+			if at.After(began.Add(short)) {
+				break
+			}
+			now = later(now, at)
+			s := l.Send(now)
+			answer := refused()
+			now = now.Add(10 * ms)
+			l.Result(s, answer, now)
+		}
+		m = l.Keep()
+		now = began.Add(short + time.Second)
+	}
+	if got := m.PerSecond(); got < 10 {
+		t.Errorf("after 20 runs it keeps %.2f/s, want at least 10", got)
+	}
+}

@@ -46,11 +46,13 @@ func (p *plateau) Keep() Memory {
 		kp.Earned, kp.Clean, kp.Spoke = p.trust.earned, p.trust.clean, p.trust.spoke
 		kp.Backoff = p.backoff()
 		if kp.Limit > 0 {
-			kp.Agreed = min(p.agreed, confirmed)
+			kp.Agreed, kp.TooFast = min(p.agreed, confirmed), p.tooFast
 		}
 		if kp.Limit > 0 || kp.Crowd > 0 || kp.Slow {
 			kp.Since = p.atPlateau()
-			kp.Trying, kp.Tried = p.unfinished()
+			if kp.Trying, kp.Tried = p.unfinished(); kp.Trying > 0 {
+				kp.Step = p.step
+			}
 		}
 		m.Interval = interval(target)
 	}
@@ -180,16 +182,20 @@ func (p *plateau) Restore(m Memory, age time.Duration) bool {
 // the first minutes.
 func (p *plateau) believe(kp keptPlateau, fresh bool) {
 	if sane(kp.Limit) {
-		p.known, p.agreed = kp.Limit, max(1, min(kp.Agreed, confirmed))
+		p.known, p.agreed = kp.Limit, max(0, min(kp.Agreed, confirmed))
+		if sane(kp.TooFast) {
+			p.tooFast = kp.TooFast
+		}
 	}
 	if kp.Crowd > 0 && kp.Crowd < 1<<16 {
 		p.inFlight.places = kp.Crowd
 	}
-	if p.agreed > 0 || p.inFlight.capped() || p.slowBeyond {
+	if p.known > 0 || p.inFlight.capped() || p.slowBeyond {
 		p.every = max(probeLeast, min(kp.Every, probeMost))
 		p.carried = max(0, min(kp.Since, countMost))
 		if sane(kp.Trying) {
 			p.trying, p.tried = kp.Trying, max(0, min(kp.Tried, longOutage))
+			p.step = max(p.step, min(kp.Step, stepMost))
 		}
 	}
 	if p.inFlight.capped() {
