@@ -277,6 +277,17 @@ func PlaceOf(ctx context.Context) Place {
 	return at
 }
 
+type forbiddenKey struct{}
+
+// WithForbidden returns a context for requests for what the provider forbade before, while
+// others were readable: that it still does says nothing of the account.
+func WithForbidden(ctx context.Context) context.Context {
+	return context.WithValue(ctx, forbiddenKey{}, true)
+}
+
+// WasForbidden reports whether ctx is of [WithForbidden].
+func WasForbidden(ctx context.Context) bool { return ctx.Value(forbiddenKey{}) != nil }
+
 type spillKey struct{}
 
 // WithSpill returns a context for requests whose answer may lie in a file instead

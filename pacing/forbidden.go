@@ -18,7 +18,8 @@ import (
 //	a header or a known code asks for less               a throttle, or a quota
 //	it is about us: a firewall's riddle, abnormal usage  frozen
 //	the provider uses 403 for single records             a gap
-//	it came for a detail, or the list of a parent        the witness is asked
+//	it came for a detail, or the list of a parent        the witness is asked,
+//	which was forbidden before, and there is no witness  a gap
 //	anything else                                        frozen
 //
 // The witness is what was readable a moment ago. If it can still be read, the account
@@ -38,6 +39,15 @@ func (g *Governor) readable(req *http.Request) {
 	}
 }
 
+// Read reports whether anything was readable yet.
+func (g *Governor) Read() (read bool) {
+	_ = g.each(func(one *Governor) error {
+		read = read || one.witness.Load() != nil
+		return nil
+	})
+	return read
+}
+
 // forbidden decides about a, the answer to req, whose class is that: the account is
 // frozen, the record is a gap, or a witness has to be asked.
 func (g *Governor) forbidden(a *answer, req *http.Request) {
@@ -49,8 +59,13 @@ func (g *Governor) forbidden(a *answer, req *http.Request) {
 	case g.provider.Forbidden == collection.GapRecord:
 		stop.Reason = collection.Forbidden
 	default:
-		if a.witness = g.witnessOf(req); a.witness == nil || a.outcome.Operator {
-			a.outcome.Refused, a.witness = unexplained, nil
+		if a.witness = g.witnessOf(req); a.witness != nil && !a.outcome.Operator {
+			return
+		}
+		if a.witness = nil; collection.WasForbidden(req.Context()) && g.witness.Load() == nil && !a.outcome.Operator {
+			stop.Reason = collection.Forbidden // whoever asked for it looks for a witness
+		} else {
+			a.outcome.Refused = unexplained
 		}
 	}
 }

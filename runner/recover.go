@@ -39,7 +39,7 @@ func (r *Runner) recover(ctx context.Context, streams []string) error {
 					if r.ended() != nil || r.givenUp(gap.Stream) {
 						return nil
 					}
-					if err := r.fill(ctx, gap); err != nil {
+					if err := r.tryAgain(ctx, gap); err != nil {
 						return err
 					}
 				}
@@ -68,6 +68,66 @@ func byPlace(gaps []collection.Gap) [][]collection.Gap {
 		groups[i] = append(groups[i], gap)
 	}
 	return groups
+}
+
+// tryAgain tries one gap. That a piece is forbidden still says nothing of the account, but
+// if nothing was readable in this run yet, something has to be.
+func (r *Runner) tryAgain(ctx context.Context, gap collection.Gap) error {
+	if gap.Reason != collection.Forbidden || gap.Partition == "" {
+		return r.fill(ctx, gap)
+	}
+	if err := r.fill(collection.WithForbidden(ctx), gap); err != nil || r.ended() != nil || r.governor.Read() {
+		return err
+	}
+	return r.vouch(ctx, gap.Stream)
+}
+
+// vouch asks once more for a piece of a stream that was collected before. If it is
+// refused as well, that is about the account.
+func (r *Runner) vouch(ctx context.Context, name string) error {
+	r.vouching.Lock()
+	defer r.vouching.Unlock()
+	i := slices.IndexFunc(r.streams, func(s collection.Stream) bool { return s.Name == name })
+	if r.vouched || i < 0 || r.ended() != nil || r.governor.Read() {
+		return nil
+	}
+	r.vouched = true
+	at, ok, err := r.collected(ctx, r.streams[i])
+	if err != nil || !ok {
+		return inStream(r.streams[i], err)
+	}
+	_, err = r.one(collection.WithPlace(ctx, at), at, collection.Cursor{})
+	if err == nil {
+		return nil
+	}
+	stop, err := asStop(ctx, err)
+	if stop != nil && stop.EndsRun() {
+		r.met(at, stop)
+	}
+	return inStream(r.streams[i], err)
+}
+
+// collected returns one of the first partitions of a stream that is collected.
+func (r *Runner) collected(ctx context.Context, stream collection.Stream) (collection.Place, bool, error) {
+	parents, err := r.Ledger.Parents(ctx, stream.Parent, "", parentsPage)
+	if err != nil {
+		return collection.Place{}, false, err
+	}
+	var places []collection.Place
+	for _, parent := range parents {
+		if partition, _, ok, err := r.Connector.Partition(stream.Name, parent); ok && err == nil {
+			places = append(places, collection.Place{Stream: stream.Name, Partition: partition, Lane: r.lane})
+		}
+	}
+	states, err := r.Ledger.Places(ctx, places)
+	if err != nil {
+		return collection.Place{}, false, err
+	}
+	i := slices.IndexFunc(states, func(s collection.PlaceState) bool { return s.Checkpoint.Done && !s.Owed })
+	if i < 0 {
+		return collection.Place{}, false, nil
+	}
+	return places[i], true, nil
 }
 
 // fill tries one gap. If the walk of its place stands at it, the walk goes on

@@ -111,6 +111,9 @@ type Runner struct {
 	begun       map[collection.Place]bool // places whose walk began anew though it was not finished
 	passing     map[string]bool           // streams whose pass finds again what was not finished
 
+	vouching sync.Mutex
+	vouched  bool // something was asked for that had been readable
+
 	warned  map[warningKind]int
 	streaks map[string]streak // by stream
 	waits   map[string]*waits // by stream whose pass is under way
