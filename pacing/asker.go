@@ -61,6 +61,10 @@ type asker struct{ *Governor }
 func (g asker) Ended(now time.Time) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if stop, ok := errors.AsType[*collection.Stop](g.broken); ok {
+		again := *stop // each request says in its own what it waited for
+		return &again
+	}
 	if g.broken != nil {
 		return g.broken
 	}

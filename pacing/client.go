@@ -90,6 +90,7 @@ type Governor struct {
 	waiting     atomic.Int64 // attempts in line
 
 	witness atomic.Pointer[http.Request] // what was readable last; nil: nothing was
+	doubted atomic.Bool                  // what had been forbidden still was, without one
 	asking  chan struct{}                // holds one while the witness is asked for,
 	held    time.Time                    // and then guards when it was readable, asked for once more
 
@@ -97,7 +98,7 @@ type Governor struct {
 	saveOrder sync.Mutex // states are saved in their order
 
 	teller                // whose mu guards what follows
-	broken     error      // of a save: nothing leaves any more
+	broken     error      // of a save, or of the only credential: nothing leaves any more
 	announced  *desk.Turn // whose wait was told,
 	ends       time.Time  // and until when it was to last
 	accounted  time.Time

@@ -39,13 +39,14 @@ func (g *Governor) readable(req *http.Request) {
 	}
 }
 
-// Read reports whether anything was readable yet.
-func (g *Governor) Read() (read bool) {
+// InDoubt reports whether what was forbidden before still is, no rule explains it, and nothing
+// was readable yet that would tell whether that is about the account.
+func (g *Governor) InDoubt() (doubt bool) {
 	_ = g.each(func(one *Governor) error {
-		read = read || one.witness.Load() != nil
+		doubt = doubt || one.doubted.Load() && one.witness.Load() == nil
 		return nil
 	})
-	return read
+	return doubt
 }
 
 // forbidden decides about a, the answer to req, whose class is that: the account is
@@ -63,7 +64,8 @@ func (g *Governor) forbidden(a *answer, req *http.Request) {
 			return
 		}
 		if a.witness = nil; collection.WasForbidden(req.Context()) && g.witness.Load() == nil && !a.outcome.Operator {
-			stop.Reason = collection.Forbidden // whoever asked for it looks for a witness
+			stop.Reason = collection.Forbidden
+			g.doubted.Store(true) // whoever asked for it looks for a witness
 		} else {
 			a.outcome.Refused = unexplained
 		}

@@ -45,7 +45,11 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 		t.meter.Leave(turn.Request.Retry)
 		t.trace(ctx, collection.SlotAcquired, collection.RequestInfo{ID: id, Attempt: n})
 		a := g.attempt(req, p, renewals)
-		a.outcome.Rejected = a.rejected()
+		if a.outcome.Rejected = a.rejected(); a.outcome.Rejected && t.several == nil {
+			g.mu.Lock()
+			g.broken = cmp.Or(g.broken, a.err)
+			g.mu.Unlock()
+		}
 		next := &desk.Turn{Stream: turn.Stream, Request: turn.Request}
 		next.Request.Retry = true
 		next.Request.NotBefore = time.Now().Add(backoff(n-1, t.random()))

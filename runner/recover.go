@@ -70,13 +70,13 @@ func byPlace(gaps []collection.Gap) [][]collection.Gap {
 	return groups
 }
 
-// tryAgain tries one gap. That a piece is forbidden still says nothing of the account, but
-// if nothing was readable in this run yet, something has to be.
+// tryAgain tries one gap. That a piece is forbidden still says nothing of the account; where
+// nothing was readable in this run yet, something else is asked for, which does.
 func (r *Runner) tryAgain(ctx context.Context, gap collection.Gap) error {
 	if gap.Reason != collection.Forbidden || gap.Partition == "" {
 		return r.fill(ctx, gap)
 	}
-	if err := r.fill(collection.WithForbidden(ctx), gap); err != nil || r.ended() != nil || r.governor.Read() {
+	if err := r.fill(collection.WithForbidden(ctx), gap); err != nil || r.ended() != nil || !r.governor.InDoubt() {
 		return err
 	}
 	return r.vouch(ctx, gap.Stream)
@@ -88,7 +88,7 @@ func (r *Runner) vouch(ctx context.Context, name string) error {
 	r.vouching.Lock()
 	defer r.vouching.Unlock()
 	i := slices.IndexFunc(r.streams, func(s collection.Stream) bool { return s.Name == name })
-	if r.vouched || i < 0 || r.ended() != nil || r.governor.Read() {
+	if r.vouched || i < 0 || r.ended() != nil || !r.governor.InDoubt() {
 		return nil
 	}
 	r.vouched = true
