@@ -25,7 +25,8 @@ import (
 //
 // ENDPOINT is the one of the receiver, FROM is CHANNEL/ENDPOINT of the sender, and DATA is UTF-8.
 // A connection begins with number 0 both ways, and goes on with 1, 2, 3; after a number that is
-// missing it ends. END in its place ends it as well. The server delivers notifications of
+// missing it ends. END in its place ends it as well, and is the answer to a 0 for which nobody
+// listens any more: who dials does not wait for one that closed. The server delivers notifications of
 // one sender in the order of their commits.
 type exchange struct {
 	pool    *server.Pool
@@ -129,6 +130,8 @@ func (x *exchange) hear(text string) {
 	x.mu.Unlock()
 	switch {
 	case l != nil:
+	case c == nil && number == "0":
+		go x.refuse(from)
 	case c == nil || number == last:
 		if c != nil {
 			c.lost()
@@ -137,6 +140,13 @@ func (x *exchange) hear(text string) {
 		n, err := strconv.Atoi(number)
 		c.take(from, n, data, err)
 	}
+}
+
+// refuse tells one that dialed that nobody listens.
+func (x *exchange) refuse(from address) {
+	ctx, cancel := context.WithTimeout(context.Background(), writeIn)
+	defer cancel()
+	_ = x.send(ctx, from, address{x.channel, "0"}.String(), last, "") // without it the other end gives up
 }
 
 // connect returns a new connection to an address. x.mu is held.
