@@ -264,6 +264,7 @@ func (a Address) version(ctx context.Context, pool *sql.DB) (v int64, err error)
 	case known != 3 || !begun:
 		return 0, fmt.Errorf("store %s %w: its schema %s belongs to another program", a.Name, store.ErrNotDatabase, a.Schema)
 	}
-	err = pool.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM "+schema.Table).Scan(&v)
+	// With its schema, a table that is not for this user is refused; without, it is not found.
+	err = pool.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM "+format.Identifier(a.Schema)+"."+schema.Table).Scan(&v)
 	return v, err
 }
