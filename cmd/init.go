@@ -50,9 +50,10 @@ func (a *app) initCommand() *cobra.Command {
 		Short: "Set up a connector, and try it",
 		Long: `Init asks what a connector needs (its parameters, its token, the first day, the
 most requests that you allow), shows the lines for collect.yaml, writes them when
-you agree, and makes a first small run. A file that is there keeps every line that
-it has. Each answer has a flag; with --no-input nothing is asked, and what is
-missing is said. A token is typed without being shown, or comes from a pipe.
+you agree, and offers a first small run (with --yes: --run makes it). A file that
+is there keeps every line that it has. Each answer has a flag; with --no-input
+nothing is asked, and what is missing is said. A token is typed without being
+shown, or comes from a pipe.
 
 With --cron or --systemd it prints what makes this machine collect by itself.`,
 		Args: atMostOneArg,
