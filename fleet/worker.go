@@ -251,7 +251,7 @@ func (w *Worker) sayOnce(e Event) {
 
 // leave takes the worker out of the list.
 func (w *Worker) leave(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second) // a busy server takes more than one
 	defer cancel()
 	_, _ = w.fleet.pool.Exec(ctx, `DELETE FROM fleet_workers WHERE id = $1`, w.id) // else the beats of others do
 	w.release()
