@@ -40,8 +40,9 @@ type course struct {
 func (r *Runner) walkBehind(ctx context.Context, c course, checkpoint collection.Cursor) error {
 	stream, at, version := c.stream, c.at, c.version
 	from := r.startAt(stream, at, checkpoint, version)
-	again := false // a pass was made again, which a run does once in a walk
-	for skipped := 0; ; skipped++ {
+	again := false               // a pass was made again, which a run does once in a walk
+	var asked *collection.Cursor // whose page was asked for a second time
+	for skipped := 0; ; {
 		fresh := c.guard.fresh
 		reached, err := r.follow(ctx, c, checkpoint, from)
 		if err == nil {
@@ -76,6 +77,13 @@ func (r *Runner) walkBehind(ctx context.Context, c course, checkpoint collection
 			checkpoint, c.guard, skipped = reached, r.newRepeats(), 0
 			continue
 		}
+		if asked == nil || *asked != reached {
+			if later, ok := r.onceMore(ctx, c, stop); ok {
+				ctx, asked = later, &reached
+				checkpoint, from = reached, r.startAt(stream, at, reached, version)
+				continue
+			}
+		}
 		r.met(at, stop)
 		if r.unsent() || r.goesOn(at, stop) {
 			return nil
@@ -98,6 +106,7 @@ func (r *Runner) walkBehind(ctx context.Context, c course, checkpoint collection
 			return nil
 		}
 		checkpoint, from = next, next
+		skipped++
 	}
 }
 

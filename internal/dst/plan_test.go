@@ -266,11 +266,16 @@ func (s sum) with(pieces ...string) sum {
 	return s
 }
 
-// faultFor draws the fault of the nth request for what.
+// faultFor draws the fault of the nth request for what. What is not JSON mostly is no
+// more when it is asked for again, and so is left as a gap; HTML is there for a moment.
 func (p plan) faultFor(what string, n int) fault {
 	for _, f := range faultOrder {
 		rate, ok := p.faults[f]
-		if ok && p.chance(n, string(f), " ", what) < rate {
+		nth := n
+		if f == notJSON {
+			nth = (n + 1) / 2
+		}
+		if ok && p.chance(nth, string(f), " ", what) < rate {
 			return f
 		}
 	}

@@ -51,7 +51,7 @@ var planted = []func() bug{
 	func() bug { return bug{name: "Retry-After cut to a minute", onWire: cutRetryAfter} },
 	func() bug { return bug{name: "retry not metered", onWire: retryUnmetered} },
 	func() bug {
-		return bug{name: "beat ignored", near: 150, onStore: func(_ *process, l store.Ledger) store.Ledger { return deaf{l} }}
+		return bug{name: "beat ignored", onStore: func(_ *process, l store.Ledger) store.Ledger { return deaf{l} }}
 	},
 	func() bug { return bug{name: "lease taken by its age", onKeeper: byAge} },
 	func() bug {
