@@ -12,6 +12,9 @@ import (
 type Provider struct {
 	Name string
 
+	// Party is what ThirdParty returns. "": Name.
+	Party string
+
 	// Origins lists the origins (scheme://host[:port]) that may be sent the
 	// credential.
 	Origins []string
@@ -74,6 +77,10 @@ type Account struct {
 	CredentialFrom string
 	Secrets        []string
 }
+
+// ThirdParty names whom the pace, the breaker and the freeze belong to, beside the account:
+// connectors whose providers have the same share them, by whatever Name they call it.
+func (p *Provider) ThirdParty() string { return cmp.Or(p.Party, p.Name) }
 
 // Each returns p once for each account, and for no other one.
 func (p Provider) Each() []Provider {

@@ -57,7 +57,7 @@ func (pl Place) of(ctx context.Context, p collection.Provider) (at share.At, err
 	if err != nil {
 		return share.At{}, err
 	}
-	domain := pacing.Domain("", strings.Join(append([]string{p.Name, p.Account()}, p.Origins...), "\n"), salt)
+	domain := pacing.Domain("", strings.Join(append([]string{p.ThirdParty(), p.Account()}, p.Origins...), "\n"), salt)
 	_, at.Account, _ = strings.Cut(domain, "/")
 	return at, nil
 }
@@ -69,7 +69,7 @@ func (pl Place) same(ctx context.Context, p collection.Provider, domain string) 
 		return share.At{}, err
 	}
 	for _, one := range p.Each() {
-		if pacing.Domain(one.Name, one.Account(), salt) == domain {
+		if domain == pacing.DomainOf(one, salt) || domain == pacing.Domain(one.Name, one.Account(), salt) { // see Run.learned
 			return pl.of(ctx, one)
 		}
 	}

@@ -130,8 +130,8 @@ func (r *Run) Do(ctx context.Context) (ended Ended, err error) {
 		return Ended{}, err
 	}
 	learned := make([][]byte, len(accounts))
-	for i, a := range accounts {
-		if learned[i], err = r.Store.Provider(ctx, a.Domain); err != nil {
+	for i, one := range provider.Each() {
+		if learned[i], err = r.learned(ctx, one); err != nil {
 			return Ended{}, err
 		}
 	}
@@ -192,11 +192,11 @@ func (r *Run) Do(ctx context.Context) (ended Ended, err error) {
 
 	r.observe(collection.Event{Kind: collection.RunStarted, Lane: r.Options.Lane})
 	if left := r.Target.LeftOut; len(left) > 0 {
-		r.observe(collection.Event{Kind: collection.WarningRaised, Provider: provider.Name, Code: collection.AccountLeftOut,
+		r.observe(collection.Event{Kind: collection.WarningRaised, Code: collection.AccountLeftOut,
 			Message: "of the tokens that take turns, the run goes on without " + strings.Join(left, " and ")})
 	}
 	if ends, soon := provider.CertificateEnds(time.Now()); soon {
-		r.observe(collection.Event{Kind: collection.WarningRaised, Provider: provider.Name, Code: collection.CertificateEnds,
+		r.observe(collection.Event{Kind: collection.WarningRaised, Code: collection.CertificateEnds,
 			Message: CertificateEnds(ends)})
 	}
 	stop := r.heedPause(ctx)
@@ -223,11 +223,21 @@ func release(l store.Ledger) {
 	}
 }
 
+// learned returns what the store knows of an account; nil if that is nothing. Before a third
+// party without a name was known by its host, it was by the connector: a freeze still holds.
+func (r *Run) learned(ctx context.Context, one collection.Provider) ([]byte, error) {
+	state, err := r.Store.Provider(ctx, pacing.DomainOf(one, r.salt))
+	if err != nil || state != nil {
+		return state, err
+	}
+	return r.Store.Provider(ctx, pacing.Domain(one.Name, one.Account(), r.salt))
+}
+
 // accountsOf returns the accounts of p: their pacing domains, and where their credentials
 // came from.
 func accountsOf(p collection.Provider, salt []byte) (accounts []collection.RunAccount) {
 	for _, one := range p.Each() {
-		accounts = append(accounts, collection.RunAccount{Domain: pacing.Domain(one.Name, one.Account(), salt), From: one.CredentialFrom})
+		accounts = append(accounts, collection.RunAccount{Domain: pacing.DomainOf(one, salt), From: one.CredentialFrom})
 	}
 	return accounts
 }
@@ -307,7 +317,8 @@ func (r *Run) observe(e collection.Event) {
 		e.Time = time.Now()
 	}
 	if e.Run == "" {
-		e.Run, e.Connector, e.Provider = r.id, r.Target.Name, r.Target.Connector.Provider().Name
+		provider := r.Target.Connector.Provider()
+		e.Run, e.Connector, e.Provider = r.id, r.Target.Name, provider.ThirdParty()
 	}
 	r.warned.Add(e)
 	for _, observe := range r.Observers {

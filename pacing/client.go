@@ -171,7 +171,7 @@ func newGovernor(c Config) (*Governor, error) {
 	g.remembered = time.Now()
 	status := g.desk.Status()
 	g.reported = status.PerSecond
-	g.name, g.observe, g.spent, g.ceiling, g.saves = c.Provider.Name, c.Observe, g.budget.spent, status.Ceiling, c.Save != nil
+	g.name, g.observe, g.spent, g.ceiling, g.saves = c.Provider.ThirdParty(), c.Observe, g.budget.spent, status.Ceiling, c.Save != nil
 	g.told = sync.NewCond(&g.mu)
 	return g, nil
 }
@@ -195,7 +195,7 @@ func NewGate(c Config) (*gate.Gate, error) {
 	}
 	now := time.Now()
 	if err := g.Restore(c.Restore, now); err != nil && c.Observe != nil {
-		c.Observe(collection.Event{Time: now, Kind: collection.WarningRaised, Provider: c.Provider.Name,
+		c.Observe(collection.Event{Time: now, Kind: collection.WarningRaised, Provider: c.Provider.ThirdParty(),
 			Message: "the learned pace of " + c.Provider.Name + " could not be read, so the pace starts over: " + err.Error()})
 	}
 	return g, nil
@@ -303,11 +303,16 @@ func (g *Governor) Close() {
 	}
 }
 
-// Domain names a pacing domain: the provider, and the account by a hash of the
+// DomainOf returns the pacing domain of a provider and its one account.
+func DomainOf(p collection.Provider, salt []byte) string {
+	return Domain(p.ThirdParty(), p.Account(), salt)
+}
+
+// Domain names a pacing domain: the third party, and the account by a hash of the
 // whole credential. Rate, breaker and freeze belong to it.
-func Domain(provider, credential string, salt []byte) string {
+func Domain(party, credential string, salt []byte) string {
 	sum := sha256.Sum256(append(slices.Clone(salt), credential...))
-	return provider + "/" + hex.EncodeToString(sum[:6])
+	return party + "/" + hex.EncodeToString(sum[:6])
 }
 
 // persist saves the state with the events that led to it, as a pass or the end

@@ -14,7 +14,8 @@ func (r *Runner) signed(e collection.Event) collection.Event {
 	}
 	e.Run, e.Connector = r.Run.ID, r.Run.Connector
 	if e.Provider == "" {
-		e.Provider = r.Connector.Provider().Name
+		provider := r.Connector.Provider()
+		e.Provider = provider.ThirdParty()
 	}
 	return e
 }

@@ -250,6 +250,8 @@ func (c *connector) address(override string) error {
 	}
 	c.baseURL = base
 	c.provider.Origins = []string{collection.Origin(u)}
+	_, host, _ := strings.Cut(c.provider.Origins[0], "://")
+	c.provider.Party = cmp.Or(c.provider.Party, host)
 	for _, o := range c.spec.Origins {
 		u, err := compile.BaseAddress(o.Expand(notation.Scope{Params: c.params}))
 		if err != nil {

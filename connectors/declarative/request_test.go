@@ -301,7 +301,7 @@ streams: {things: {get: /x, key: id, page: {none: true}}}
 	}
 	got := c.Provider()
 	want := collection.Provider{
-		Name: "acme", Origins: []string{"https://api.test"}, Unpaced: true, StartPerSecond: 2, Forbidden: collection.GapRecord,
+		Name: "acme", Party: "acme", Origins: []string{"https://api.test"}, Unpaced: true, StartPerSecond: 2, Forbidden: collection.GapRecord,
 		Ceilings: []collection.Ceiling{
 			{Count: 1, Per: 2*time.Second + 1}, {Count: 100, Per: time.Minute}, {Count: 5000, Per: time.Hour}, {Count: 100000, Per: 24 * time.Hour},
 			{Count: 9, Per: time.Hour}, {Count: 4, Per: time.Second},

@@ -322,5 +322,5 @@ func Known(ctx context.Context, db store.Reader, target registry.Target) ([]byte
 		return nil, err
 	}
 	provider := target.Connector.Provider()
-	return db.Provider(ctx, pacing.Domain(provider.Name, provider.Account(), salt))
+	return db.Provider(ctx, pacing.DomainOf(provider, salt))
 }

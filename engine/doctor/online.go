@@ -36,7 +36,7 @@ func (d *Diagnosis) noteAccount(name string, t registry.Target) {
 	each := t.Each()
 	for _, one := range each {
 		provider := one.Connector.Provider()
-		a := probed{connector: name, target: one, domain: pacing.Domain(provider.Name, provider.Account(), d.salt), what: "online " + provider.Name}
+		a := probed{connector: name, target: one, domain: pacing.DomainOf(provider, d.salt), what: "online " + provider.Name}
 		if len(each) > 1 {
 			a.what += " with " + provider.CredentialFrom
 		}

@@ -139,7 +139,7 @@ func (v *verification) join(ctx context.Context) error {
 	each := v.Target.Each()
 	for i, one := range each {
 		p := one.Connector.Provider()
-		domain := pacing.Domain(p.Name, p.Account(), salt)
+		domain := pacing.DomainOf(p, salt)
 		learned, err := v.Store.Provider(ctx, domain)
 		if err != nil {
 			return err

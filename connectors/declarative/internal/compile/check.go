@@ -152,7 +152,7 @@ func (c *checker) checkSecrets() {
 func (c *checker) checkProvider() {
 	spec := c.doc.Provider
 	p := &c.spec.Provider
-	p.Name = spec.Name.Text
+	p.Name, p.Party = spec.Name.Text, spec.Name.Text
 	if p.Name == "" {
 		p.Name = c.spec.Name
 	}

@@ -47,7 +47,7 @@ type secretSpec struct {
 
 type ProviderSpec struct {
 	_              struct{}                          `block:"a provider"`
-	Name           name                              `yaml:"name" default:"the connector's" about:"rate, budgets, breaker and freeze belong to a provider and account"`
+	Name           name                              `yaml:"name" default:"the connector's" about:"rate, budgets, breaker and freeze belong to it, or without a name to the host, and the account"`
 	BaseURL        notation.Template                 `yaml:"base_url" default:"required" about:"where the API is; may hold params, or be one" more:": 'https://api.acme.test/v1'"`
 	Origins        []notation.Template               `yaml:"origins" default:"none" about:"further origins that may see the credential" more:": '[https://uploads.acme.test]'"`
 	Auth           *AuthSpec                         `yaml:"auth" default:"'none'" about:"how requests are authenticated" more:": '{bearer: \"${secrets.token}\"}', or another way; see Authentication. Beside it, 'probe: /me'; see Probe"`
