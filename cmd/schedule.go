@@ -35,10 +35,11 @@ func (a *app) scheduleAddCommand() *cobra.Command {
 		Use:   "add <name> <cron>",
 		Short: "Let the workers collect a connector at these times",
 		Long: `Add makes a turn of the connector due at the times of a line of crontab(5): minute,
-hour, day of the month, month, day of the week, or @hourly, @daily and the like.
-It replaces the schedule that the connector has. Times are those of --zone, and of
-the clock of the database server. A turn is due up to --jitter later, by chance, so
-that not all connectors begin at the same second.
+hour, day of the month, month, day of the week (0 and 7 are Sunday, MON-FRI is a
+range), or @hourly, @daily and the like, or @every 90m. It replaces the schedule
+that the connector has. Times are those of --zone, and of the clock of the database
+server. A turn is due up to --jitter later, by chance, so that not all connectors
+begin at the same second.
 
 Times at which no worker was there are made up for by one late turn, or with
 --catch-up none by none. Who did it, when and why is kept.`,

@@ -16,6 +16,9 @@ func Next(said report.Summary, ended engine.Ended, now time.Time) (time.Time, bo
 	return next(said, ended, now)
 }
 
+// Due is when a turn of a schedule is due after a time.
+func Due(s Schedule, after time.Time) (time.Time, error) { return s.next(after) }
+
 // Exec runs a statement.
 func Exec(ctx context.Context, f *Fleet, query string, args ...any) error {
 	_, err := f.pool.Exec(ctx, query, args...)

@@ -1,9 +1,13 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/robfig/cron/v3"
@@ -40,9 +44,9 @@ func (s Schedule) next(after time.Time) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, fmt.Errorf("no time zone %q", s.Zone)
 	}
-	line, err := cron.ParseStandard(s.Cron)
+	line, err := cron.ParseStandard(withSunday(s.Cron))
 	if err != nil {
-		return time.Time{}, fmt.Errorf("%q is no schedule: five fields, minute (0-59), hour (0-23), day (1-31), month (1-12) and day of the week (0-6, 0 is Sunday), or one such as @daily", s.Cron)
+		return time.Time{}, fmt.Errorf("%q is no schedule: five fields, minute (0-59), hour (0-23), day (1-31), month (1-12) and day of the week (0-7, 0 and 7 are Sunday), or one such as @daily", s.Cron)
 	}
 	at := line.Next(after.In(zone))
 	if at.IsZero() {
@@ -53,6 +57,51 @@ func (s Schedule) next(after time.Time) (time.Time, error) {
 	}
 	return at, nil
 }
+
+// withSunday returns a line in the words of the parser, whose weeks begin on Sunday, 0. In
+// crontab(5) that is 7, too, and a range may end with it.
+func withSunday(line string) string {
+	fields := strings.Fields(line)
+	if len(fields) != 5 {
+		return line
+	}
+	days := strings.Split(fields[4], ",")
+	for i, day := range days {
+		span, step, stepped := strings.Cut(day, "/")
+		first, last, ranged := strings.Cut(span, "-")
+		if span == "7" {
+			days[i] = "0"
+		}
+		if !ranged || last != "7" && !strings.EqualFold(last, "sun") || strings.EqualFold(first, last) {
+			continue
+		}
+		from := weekday(first)
+		every, err := strconv.Atoi(cmp.Or(step, "1"))
+		if from < 0 || err != nil || every < 1 || stepped && step == "" {
+			continue // the parser says what is wrong
+		}
+		var each []string
+		for n := from; n <= 7; n += every {
+			each = append(each, strconv.Itoa(n%7))
+		}
+		days[i] = strings.Join(each, ",")
+	}
+	fields[4] = strings.Join(days, ",")
+	return strings.Join(fields, " ")
+}
+
+// weekday returns the number of a day of the week, from 0 to 7; -1 if it is none.
+func weekday(day string) int {
+	if i := slices.Index(weekdays, strings.ToLower(day)); i >= 0 {
+		return i
+	}
+	if n, err := strconv.Atoi(day); err == nil && n >= 0 && n <= 7 {
+		return n
+	}
+	return -1
+}
+
+var weekdays = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
 
 // Check returns what is wrong with a schedule.
 func (s Schedule) Check() error {

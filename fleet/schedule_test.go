@@ -1,6 +1,7 @@
 package fleet_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -68,12 +69,36 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
+// TestSunday: Sunday is 0, 7 and SUN, and a range may end with it, as in crontab(5).
+func TestSunday(t *testing.T) {
+	for days, want := range map[string]string{
+		"0": "Sun", "7": "Sun", "SUN": "Sun", "sun": "Sun", "5-7": "Fri Sat Sun", "MON-SUN": "Mon Tue Wed Thu Fri Sat Sun", "0-7": "Mon Tue Wed Thu Fri Sat Sun",
+		"1-7/2": "Mon Wed Fri Sun", "mon-sun/5": "Mon Sat", "6-7,2": "Tue Sat Sun", "1-5": "Mon Tue Wed Thu Fri", "*": "Mon Tue Wed Thu Fri Sat Sun", "sun-tue": "Mon Tue Sun",
+	} {
+		var got []string
+		for at := time.Date(2026, time.November, 22, 12, 0, 0, 0, time.UTC); len(got) < 7; { // a Sunday, after its turn
+			var err error
+			if at, err = fleet.Due(fleet.Schedule{Cron: "0 3 * * " + days}, at); err != nil {
+				t.Fatal(err)
+			}
+			if at.After(time.Date(2026, time.November, 29, 12, 0, 0, 0, time.UTC)) {
+				break
+			}
+			got = append(got, at.Format("Mon"))
+		}
+		if got := strings.Join(got, " "); got != want {
+			t.Errorf("%s is %s, want %s", days, got, want)
+		}
+	}
+}
+
 // TestBadSchedule: what cannot be meant is refused.
 func TestBadSchedule(t *testing.T) {
 	for _, s := range []fleet.Schedule{
 		{Cron: "* * * *", CatchUp: fleet.Once}, {Cron: "61 * * * *", CatchUp: fleet.Once}, {Cron: "", CatchUp: fleet.Once},
 		{Cron: "@hourly", Zone: "Mars/Base", CatchUp: fleet.Once}, {Cron: "@hourly", CatchUp: "thrice"},
 		{Cron: "@hourly", Jitter: -1, CatchUp: fleet.Once}, {Cron: "0 0 31 2 *", CatchUp: fleet.Once},
+		{Cron: "0 0 * * 8", CatchUp: fleet.Once}, {Cron: "0 0 * * 5-8", CatchUp: fleet.Once}, {Cron: "0 0 * * 1-7/", CatchUp: fleet.Once}, {Cron: "0 0 * * 1-7/0", CatchUp: fleet.Once},
 	} {
 		if err := s.Check(); err == nil {
 			t.Errorf("%+v is accepted", s)
