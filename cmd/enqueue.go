@@ -12,6 +12,7 @@ import (
 	"collect/fleet"
 	"collect/internal/words"
 	"collect/report/problem"
+	"collect/store"
 )
 
 func (a *app) enqueueCommand() *cobra.Command {
@@ -41,18 +42,27 @@ and why is kept.`,
 }
 
 func (a *app) enqueue(ctx context.Context, given []string, all bool, reason string) error {
-	return a.inFleet(ctx, "collect enqueue", given, all, func(f *fleet.Fleet, _ config.Settings, names []string) error {
+	return a.inFleet(ctx, "collect enqueue", given, all, func(db store.Reader, f *fleet.Fleet, _ config.Settings, names []string) error {
 		if err := f.Enqueue(ctx, names, engine.AuditOf(reason)); err != nil {
 			return err
 		}
 		fmt.Fprintf(a.err, "enqueued %s; how the workers stand: collect fleet%s\n", words.Clean(strings.Join(names, ", ")), a.repeat())
+		for _, name := range names {
+			pause, err := db.Paused(ctx, name)
+			if err != nil {
+				return err
+			}
+			if !pause.At.IsZero() {
+				a.inform("", fmt.Sprintf("%s is paused, so its turn waits until it is let go on: collect unpause %[1]s%s --reason WHY", words.Clean(name), a.repeat()))
+			}
+		}
 		return nil
 	})
 }
 
 // inFleet opens the fleet, and calls do with the configuration and the names of connectors, which must be such that
 // a worker can find them: those of collect.yaml, or built-in ones.
-func (a *app) inFleet(ctx context.Context, command string, given []string, all bool, do func(f *fleet.Fleet, s config.Settings, names []string) error) error {
+func (a *app) inFleet(ctx context.Context, command string, given []string, all bool, do func(db store.Reader, f *fleet.Fleet, s config.Settings, names []string) error) error {
 	settings, err := a.fleetSettings(command)
 	if err != nil {
 		return err
@@ -74,7 +84,7 @@ func (a *app) inFleet(ctx context.Context, command string, given []string, all b
 	}
 	defer db.Close()
 	defer f.Close()
-	if err := do(f, settings, given); err != nil {
+	if err := do(db, f, settings, given); err != nil {
 		return a.exit(err, sc)
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -39,7 +40,12 @@ API has (OpenAPI 3 or Swagger 2.0, in JSON or YAML), and sends nothing; with
 --from-har, for each list that a browser asked for while it recorded an HTTP Archive,
 of which no credential is taken over. What was guessed says why. A file that is
 there is never replaced.`,
-		Args: exactArgs("<name>"),
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 2 && strings.Contains(args[1], "://") {
+				return problem.Usage("an address comes after its flag: collect new %s --url %s", words.Clean(args[0]), words.Quoted(args[1]))
+			}
+			return exactArgs("<name>")(c, args)
+		},
 		RunE: func(c *cobra.Command, args []string) error {
 			o.name = args[0]
 			return a.newConnector(c.Context(), o)

@@ -13,6 +13,7 @@ import (
 	"collect/fleet"
 	"collect/internal/words"
 	"collect/report/problem"
+	"collect/store"
 )
 
 func (a *app) scheduleCommand() *cobra.Command {
@@ -58,7 +59,7 @@ Times at which no worker was there are made up for by one late turn, or with
 }
 
 func (a *app) scheduleAdd(ctx context.Context, s fleet.Schedule, reason string) error {
-	return a.inFleet(ctx, "collect schedule add", []string{s.Connector}, false, func(f *fleet.Fleet, settings config.Settings, _ []string) error {
+	return a.inFleet(ctx, "collect schedule add", []string{s.Connector}, false, func(_ store.Reader, f *fleet.Fleet, settings config.Settings, _ []string) error {
 		if s.Zone == "" {
 			s.Zone = settings.Zone.String()
 		}
@@ -83,7 +84,7 @@ func (a *app) scheduleRemoveCommand() *cobra.Command {
 due. Who did it, when and why is kept.`,
 		Args: exactArgs("<name>"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.inFleet(c.Context(), "collect schedule remove", nil, false, func(f *fleet.Fleet, _ config.Settings, _ []string) error {
+			return a.inFleet(c.Context(), "collect schedule remove", nil, false, func(_ store.Reader, f *fleet.Fleet, _ config.Settings, _ []string) error {
 				there, err := f.Unschedule(c.Context(), args[0], engine.AuditOf(reason))
 				if err == nil && !there {
 					err = problem.Usage("%s has no schedule; see: collect schedule list%s", words.Clean(args[0]), a.repeat())

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -16,6 +17,7 @@ import (
 	"collect/engine"
 	"collect/internal/words"
 	"collect/report/problem"
+	"collect/store"
 )
 
 // serveOptions are the flags of serve.
@@ -68,7 +70,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	if db != nil {
 		_ = db.Close()
 	}
-	if sc := (problem.Scene{State: settings.State}); err != nil && problem.Of(err, sc).ExitCode == problem.ExitConfig {
+	if sc := (problem.Scene{State: settings.State}); errors.Is(err, store.ErrMissing) || err != nil && problem.Of(err, sc).ExitCode == problem.ExitConfig {
 		return a.exit(err, sc)
 	}
 	listener, err := net.Listen("tcp", o.listen)

@@ -65,8 +65,8 @@ func writeHeld(p *Problem, err error, sc Scene) {
 	if sc.ByHand {
 		p.Saved = "nothing was changed"
 		p.Do = []Step{
-			{"wait for its end, or stop it; it saves the page in flight:", fmt.Sprintf("kill -INT %d", run.Holder.PID)},
-			{Say: "then give the command again"},
+			{"wait for its end, or end it, wherever it is, with the page in flight:", "collect pause " + run.Connector + sc.Flags + " --reason WHY"},
+			{"then give the command again, and let runs begin again:", "collect unpause " + run.Connector + sc.Flags + " --reason WHY"},
 		}
 	}
 }
