@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -69,7 +70,7 @@ func (a *app) plan(ctx context.Context, name string) error {
 	if plan.Pace != nil {
 		pace = append(pace, "learned pace: "+words.Rate(*plan.Pace))
 	}
-	for _, c := range spec.Provider(settings.Overrides(spec.ProviderName())).Ceilings {
+	for _, c := range fewest(spec.Provider(settings.Overrides(spec.ProviderName())).Ceilings) {
 		pace = append(pace, "at most "+words.Ceiling(c))
 	}
 	if len(pace) == 0 {
@@ -94,4 +95,19 @@ func (a *app) plan(ctx context.Context, name string) error {
 	page.Say(least + ": how many pages a list or a window has is not known before it is read")
 	_, err = fmt.Fprint(a.out, page.Render(a.caps()))
 	return err
+}
+
+// fewest returns ceilings with one for each length of a window: of two, the lower one holds,
+// whichever file declares it.
+func fewest(all []collection.Ceiling) (kept []collection.Ceiling) {
+	for _, c := range all {
+		i := slices.IndexFunc(kept, func(k collection.Ceiling) bool { return k.Per == c.Per })
+		switch {
+		case i < 0:
+			kept = append(kept, c)
+		case c.Count < kept[i].Count:
+			kept[i] = c
+		}
+	}
+	return kept
 }

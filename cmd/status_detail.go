@@ -55,7 +55,11 @@ func statusDetail(s report.Status, now time.Time, columns int, c term.Caps) stri
 	for _, stream := range s.Streams {
 		for _, lane := range stream.Lanes {
 			if covered := s.CoverageOf(stream, lane); covered != nil {
-				page.Fact("covered", words.Clean(stream.Name)+laneName(lane.Lane)+": "+covered.Words())
+				of := ": "
+				if stream.Parent == "" {
+					of = ", newest walk: "
+				}
+				page.Fact("covered", words.Clean(stream.Name)+laneName(lane.Lane)+of+covered.Words())
 			}
 		}
 	}

@@ -51,7 +51,7 @@ func EvidenceWords(stream store.StreamState, lane store.LaneState) string {
 	if e.Pages == 0 || !lane.Complete || stream.Parent != "" { // a pass has no pages
 		return ""
 	}
-	text := fmt.Sprintf("%s: %s on %s", words.Clean(stream.Name), words.Counted(e.Records, "record", "records"), words.Counted(e.Pages, "page", "pages"))
+	text := fmt.Sprintf("%s, newest walk: %s on %s", words.Clean(stream.Name), words.Counted(e.Records, "record", "records"), words.Counted(e.Pages, "page", "pages"))
 	if e.Again > 0 {
 		text += fmt.Sprintf(", %s of them twice", words.Count(e.Again))
 	}
