@@ -107,6 +107,10 @@ func schemasOf(args []string) []string {
 			return []string{"calendar"}
 		case verb == "config":
 			return []string{"settings"}
+		case slices.Contains([]string{"pause", "unpause", "breaker", "freeze", "reset", "enqueue", "schedule"}, verb):
+			return []string{"order", "schedules"}
+		case verb == "budget", verb == "schema":
+			return []string{"order", "budget"}
 		case verb == "check":
 			return []string{"check", "preview"} // --online: a page for each stream, too
 		default:

@@ -43,10 +43,14 @@ and why is kept.`,
 
 func (a *app) enqueue(ctx context.Context, given []string, all bool, reason string) error {
 	return a.inFleet(ctx, "collect enqueue", given, all, func(db store.Reader, f *fleet.Fleet, _ config.Settings, names []string) error {
-		if err := f.Enqueue(ctx, names, engine.AuditOf(reason)); err != nil {
+		audit := engine.AuditOf(reason)
+		if err := f.Enqueue(ctx, names, audit); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.err, "enqueued %s; how the workers stand: collect fleet%s\n", words.Clean(strings.Join(names, ", ")), a.repeat())
+		said := fmt.Sprintf("enqueued %s; how the workers stand: collect fleet%s", words.Clean(strings.Join(names, ", ")), a.repeat())
+		if err := a.ordered("enqueue", names, true, audit, said); err != nil {
+			return err
+		}
 		for _, name := range names {
 			pause, err := db.Paused(ctx, name)
 			if err != nil {

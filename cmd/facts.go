@@ -33,6 +33,7 @@ type fact struct {
 var facts = []fact{
 	{"status", []any{[]report.StatusLine{}}, []string{"status"}},
 	{"gaps", []any{[]report.GapLine{}}, []string{"gaps", "gaps retry", "gaps waive"}},
+	{"order", []any{[]orderLine{}}, []string{"pause", "unpause", "breaker open", "breaker close", "breaker release", "freeze on", "freeze release", "budget set", "budget release", "schema accept", "reset", "enqueue", "schedule add", "schedule remove"}},
 	{"budget", []any{[]report.BudgetLine{}}, []string{"budget show"}},
 	{"calendar", []any{[]report.TimelineLine{}}, []string{"gaps --calendar"}},
 	{"runs", []any{[]report.RunLine{}}, []string{"runs"}},

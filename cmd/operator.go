@@ -79,8 +79,7 @@ func (a *app) giveAs(ctx context.Context, o operatorOptions, command string, mad
 			return err
 		}
 		if !given.Changes {
-			a.inform("", fmt.Sprintf(what.Idle+"; nothing was changed", given.Provider))
-			return nil
+			return a.ordered(command, []string{name}, false, audit, fmt.Sprintf(what.Idle+"; nothing was changed", given.Provider))
 		}
 		if err := a.agree(ctx, o, fmt.Sprintf(what.Means, given.Provider)); err != nil {
 			return err
@@ -96,8 +95,7 @@ func (a *app) giveAs(ctx context.Context, o operatorOptions, command string, mad
 		if note != nil {
 			a.inform("note: ", fmt.Sprintf("runs with another database learn of it when %s runs next: %s", o.name, words.Cause(note)))
 		}
-		a.inform("", fmt.Sprintf(what.Done, given.Provider, name, a.repeat()))
-		return nil
+		return a.ordered(command, []string{name}, true, audit, fmt.Sprintf(what.Done, given.Provider, name, a.repeat()))
 	})
 }
 

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -35,20 +34,20 @@ func (a *app) pauseOrder(on bool, name, short, long string) *cobra.Command {
 			if err := needReason("collect "+name, reason); err != nil {
 				return err
 			}
-			return a.pause(c.Context(), typed, on, reason)
+			return a.pause(c.Context(), name, typed, on, reason)
 		},
 	}
 	reasonFlag(c.Flags(), &reason)
 	return c
 }
 
-func (a *app) pause(ctx context.Context, typed string, on bool, reason string) error {
+func (a *app) pause(ctx context.Context, order, typed string, on bool, reason string) error {
 	return a.change(ctx, typed, func(db store.Store, name string) error {
-		changed, err := db.Pause(ctx, name, on, engine.AuditOf(reason))
+		audit := engine.AuditOf(reason)
+		changed, err := db.Pause(ctx, name, on, audit)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(a.err, engine.PauseWords(words.Clean(name), a.repeat(), on, changed))
-		return nil
+		return a.ordered(order, []string{name}, changed, audit, engine.PauseWords(words.Clean(name), a.repeat(), on, changed))
 	})
 }

@@ -87,14 +87,17 @@ func (a *app) reset(ctx context.Context, o resetOptions) error {
 				return err
 			}
 		}
-		if err := db.Reset(ctx, name, at, cursorFrom(o.from), engine.AuditOf(o.reason)); err != nil {
+		audit := engine.AuditOf(o.reason)
+		if err := db.Reset(ctx, name, at, cursorFrom(o.from), audit); err != nil {
 			if kept != "" {
 				err = errors.Join(err, os.Remove(kept)) // of what was not changed
 			}
 			return err
 		}
-		fmt.Fprintf(a.err, "reset: %s/%s. The next run collects it again; %s records stay until they are replaced\n",
-			name, o.stream, words.Count(stream.Records))
+		said := fmt.Sprintf("reset: %s/%s. The next run collects it again; %s records stay until they are replaced", name, o.stream, words.Count(stream.Records))
+		if err := a.ordered("reset", []string{name}, true, audit, said); err != nil {
+			return err
+		}
 		if kept != "" {
 			fmt.Fprintf(a.err, "  kept   %s is the database as it was before\n  back   collect restore %s%s --reason WHY\n", words.Home(kept, a.env), words.Quoted(kept), a.repeat())
 		}

@@ -66,12 +66,12 @@ func (a *app) scheduleAdd(ctx context.Context, s fleet.Schedule, reason string) 
 		if err := s.Check(); err != nil {
 			return problem.Usage("collect schedule add: %s", err)
 		}
-		s, err := f.Schedule(ctx, s, engine.AuditOf(reason))
+		audit := engine.AuditOf(reason)
+		s, err := f.Schedule(ctx, s, audit)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.err, "%s is due next at %s\n", words.Clean(s.Connector), words.At(s.Next, time.Now().In(settings.Zone)))
-		return nil
+		return a.ordered("schedule add", []string{s.Connector}, true, audit, fmt.Sprintf("%s is due next at %s", words.Clean(s.Connector), words.At(s.Next, time.Now().In(settings.Zone))))
 	})
 }
 
@@ -85,11 +85,15 @@ due. Who did it, when and why is kept.`,
 		Args: exactArgs("<name>"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.inFleet(c.Context(), "collect schedule remove", nil, false, func(_ store.Reader, f *fleet.Fleet, _ config.Settings, _ []string) error {
-				there, err := f.Unschedule(c.Context(), args[0], engine.AuditOf(reason))
-				if err == nil && !there {
-					err = problem.Usage("%s has no schedule; see: collect schedule list%s", words.Clean(args[0]), a.repeat())
+				audit := engine.AuditOf(reason)
+				there, err := f.Unschedule(c.Context(), args[0], audit)
+				if err != nil {
+					return err
 				}
-				return err
+				if !there {
+					return problem.Usage("%s has no schedule; see: collect schedule list%s", words.Clean(args[0]), a.repeat())
+				}
+				return a.ordered("schedule remove", args, true, audit, words.Clean(args[0])+" has no schedule any more; a turn that is due stays")
 			})
 		},
 	}

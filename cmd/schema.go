@@ -183,7 +183,8 @@ func (a *app) acceptSchema(ctx context.Context, o acceptOptions) error {
 		if err := a.agree(ctx, o.operatorOptions, acceptMeans(name, o)); err != nil {
 			return err
 		}
-		_, err := db.AcceptSchema(ctx, name, o.stream, fields, engine.AuditOf(o.reason))
+		audit := engine.AuditOf(o.reason)
+		_, err := db.AcceptSchema(ctx, name, o.stream, fields, audit)
 		if unknown, ok := errors.AsType[*store.UnknownFieldError](err); ok {
 			message := fmt.Sprintf("%s: no record of %s had a field %q; nothing was changed", command, o.stream, unknown.Field)
 			if near := similar.To(unknown.Field, unknown.Known); near != "" {
@@ -194,8 +195,8 @@ func (a *app) acceptSchema(ctx context.Context, o acceptOptions) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.err, "accepted: the next run of %s retries the records that were left out; to start now: %s\n", words.Clean(name), problem.Command("resume", name, a.repeat()))
-		return nil
+		return a.ordered("schema accept", []string{name}, true, audit,
+			fmt.Sprintf("accepted: the next run of %s retries the records that were left out; to start now: %s", words.Clean(name), problem.Command("resume", name, a.repeat())))
 	})
 }
 
