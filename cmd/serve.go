@@ -70,8 +70,11 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	if db != nil {
 		_ = db.Close()
 	}
-	if sc := (problem.Scene{State: settings.State}); errors.Is(err, store.ErrMissing) || err != nil && problem.Of(err, sc).ExitCode == problem.ExitConfig {
+	if sc := (problem.Scene{State: settings.State}); err != nil && problem.Of(err, sc).ExitCode == problem.ExitConfig {
 		return a.exit(err, sc)
+	}
+	if db == nil && (err == nil || errors.Is(err, store.ErrMissing)) {
+		a.inform("", fmt.Sprintf("there is no database at %s yet: pages are empty until a run makes it", words.Home(settings.State, a.env)))
 	}
 	listener, err := net.Listen("tcp", o.listen)
 	if err != nil {
