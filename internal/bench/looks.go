@@ -214,7 +214,7 @@ func (b *bench) pages(ctx context.Context, file string) error {
 // tabs measures a run beside a console without a tab, with tabs that are told of changes,
 // and with tabs that ask for their page after each, in turn.
 func (b *bench) tabs(ctx context.Context) error {
-	const records, tabs = 20_000, 50
+	const records, tabs = 200_000, 50
 	p, file, err := b.serve(provider.Script{Seed: 1, Flat: records}, "flat", flatStream)
 	if err != nil {
 		return err
