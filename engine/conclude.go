@@ -39,7 +39,8 @@ func (r *Run) Conclude(ctx context.Context, ended Ended) (Conclusion, error) {
 	}
 	r.nothing = all.Records == all.Rejected
 	sum := report.SummaryOf(run, ended.Owed, runs, all)
-	sum.Provider, sum.RequestCap = r.Target.Connector.Provider().Name, r.Options.MaxRequests
+	provider := r.Target.Connector.Provider()
+	sum.Provider, sum.RequestCap = provider.ThirdParty(), r.Options.MaxRequests
 	sum.Flags, sum.State = r.Flags, r.State
 	sum.Held, sum.NextAt = heldBack(run, ended.Stops)
 	sum.Paused = r.pausedBy()
