@@ -43,7 +43,6 @@ type episode struct {
 	doubt     float64       // the pace before a refusal that may be by chance; 0: there was none
 	suspicion float64       // lone weak refusals lately
 	dear      time.Duration // what the last refusal cost that was learned from
-	awayFrom  float64       // the pace before the last block that was too long for a window; 0: there was none
 }
 
 // refuse begins an episode, or goes on with it. What left before the decrease
@@ -209,14 +208,10 @@ func (p *plateau) crowd(now Moment) {
 
 // away reports whether the episode that has just ended says nothing about the
 // pace: the provider was away, or a quota was used up. A block that lasted longer
-// than the work before it refutes that, and so does the next refusal at a pace that
-// is no slower, which is followed by as long a block.
+// than the work before it refutes that.
 func (p *plateau) away() bool {
 	long := p.lasted > longOutage
-	again := long && !p.weak && (p.lasted > p.at-p.done.began || p.dear > longOutage || p.awayFrom > 0 && p.from > (1-agrees)*p.awayFrom)
-	if long {
-		p.awayFrom = p.from
-	}
+	again := long && !p.weak && (p.lasted > p.at-p.done.began || p.dear > longOutage)
 	return long && !again || p.weak && !p.slow && p.lasted > weakOutage+2*p.losses.unseen
 }
 
