@@ -140,14 +140,19 @@ func gapsTable(v looked, all []store.OwnedGap, most, columns int, c term.Caps) s
 	}
 	// Of a frozen account nothing else is to be said: one release, or one answer, settles all.
 	frozen := func(g store.OwnedGap) bool { return tried(g) && g.Reason == collection.Frozen }
-	if i := slices.IndexFunc(gaps, frozen); i >= 0 {
-		until := ""
-		if at := gaps[i].NotBefore; at.After(v.now) {
-			until = ", or wait for a test request after " + words.At(at, v.now)
+	told := map[string]bool{}
+	for _, g := range gaps {
+		if !frozen(g) || told[g.Connector] {
+			continue
 		}
-		say("The account is frozen. Release it" + until + ": collect freeze release " + words.Clean(gaps[i].Connector) + v.flags + " --reason WHY")
-		gaps = slices.DeleteFunc(slices.Clone(gaps), frozen)
+		told[g.Connector] = true
+		until := ""
+		if g.NotBefore.After(v.now) {
+			until = ", or wait for a test request after " + words.At(g.NotBefore, v.now)
+		}
+		say("The account of " + words.Clean(g.Connector) + " is frozen. Release it" + until + ": collect freeze release " + words.Clean(g.Connector) + v.flags + " --reason WHY")
 	}
+	gaps = slices.DeleteFunc(slices.Clone(gaps), frozen)
 	if i := slices.IndexFunc(gaps, due); i >= 0 && v.held[gaps[i].Connector] != "" {
 		say("What is due now is not tried: " + v.held[gaps[i].Connector])
 	} else if i >= 0 {

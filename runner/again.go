@@ -14,13 +14,11 @@ import (
 // longer than the fault of a moment, and short beside a night.
 const againAfter = 2 * time.Second
 
-// A page that came and cannot be read is mostly the fault of a moment: a page of HTML
-// of a balancer, an error inside a 200, a body that was cut. A walk that goes from page
-// to page would end there, and leave the rest of the night to the next run.
-
 // onceMore returns a context for a second request for the page that stop is about, if it
 // could not be read while others of its walk, or of its stream, could: then neither the
-// connector nor the account is wrong.
+// connector nor the account is wrong. Mostly that is the fault of a moment, a page of HTML
+// of a balancer, an error inside a 200, a body that was cut; and a walk that goes from page
+// to page would end there, and leave the rest of the night to the next run.
 func (r *Runner) onceMore(ctx context.Context, c course, stop *collection.Stop) (again context.Context, ok bool) {
 	if stop.Reason != collection.BadPage || stop.Status >= http.StatusMultipleChoices ||
 		errors.Is(stop, collection.ErrNoProgress) || errors.Is(stop, collection.ErrDeclared) {
