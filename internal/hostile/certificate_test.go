@@ -49,6 +49,7 @@ func TestClientKeysDoNotShow(t *testing.T) {
 			write(t, filepath.Join(dir, "hostile.yaml"), fmt.Sprintf(`connector: hostile
 secrets: {cert: {file: %[1]s/cert.pem}, key: {file: %[1]s/key.pem}, ca: {file: %[1]s/ca.pem}}
 provider:
+  name: hostile
   base_url: %[2]s
   tls: {certificate: "${secrets.cert}", key: "${secrets.key}", ca: "${secrets.ca}"}
   pace: off
@@ -111,7 +112,7 @@ func TestClientKeysThatCannotBeUsed(t *testing.T) {
 		write(t, filepath.Join(dir, "key.pem"), pair.Key)
 		write(t, filepath.Join(dir, "hostile.yaml"), fmt.Sprintf(`connector: hostile
 secrets: {cert: {file: %[1]s/cert.pem}, key: {file: %[1]s/key.pem}}
-provider: {base_url: %[2]s, tls: {certificate: "${secrets.cert}", key: "${secrets.key}"}}
+provider: {name: hostile, base_url: %[2]s, tls: {certificate: "${secrets.cert}", key: "${secrets.key}"}}
 streams:
   things: {get: /things, %[3]s}
 `, dir, p.base, walks["url"]))

@@ -36,6 +36,7 @@ func TestSecretsDoNotShowOnPages(t *testing.T) {
 			write(t, filepath.Join(dir, "hostile.yaml"), fmt.Sprintf(`connector: hostile
 secrets: {token: {env: TOKEN}}
 provider:
+  name: hostile
   base_url: %s
   auth: {bearer: "${secrets.token}"}
   pace: off

@@ -85,6 +85,7 @@ func TestSecretsDoNotShow(t *testing.T) {
 				write(t, filepath.Join(dir, "hostile.yaml"), fmt.Sprintf(`connector: hostile
 secrets: {token: {env: TOKEN}}
 provider:
+  name: hostile
   base_url: %s
   auth: %s
   pace: off

@@ -187,6 +187,7 @@ func (tr trial) play(t *testing.T) {
 	write(t, file, fmt.Sprintf(`connector: hostile
 secrets: {token: {env: TOKEN}}
 provider:
+  name: hostile
   base_url: %s
   auth: {bearer: "${secrets.token}"}
   pace: off
