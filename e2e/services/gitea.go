@@ -64,7 +64,7 @@ func StartGitea(from, dir string) (*Gitea, error) {
 	if _, err := os.Stat(g.program); err != nil {
 		return nil, fmt.Errorf("gitea %w", errMissing)
 	}
-	port, err := freePort()
+	port, err := FreePort()
 	if err != nil {
 		return nil, err
 	}

@@ -176,7 +176,7 @@ func StartLimiters(dir, upstream string) (*Limiters, error) {
 	words := []string{"{dir}", dir, "{upstream}", upstream, "{address}", strings.TrimPrefix(upstream, "http://"),
 		"{connections}", strconv.Itoa(ConnectionsAtOnce)}
 	for i := range l.Doors {
-		port, err := freePort()
+		port, err := FreePort()
 		if err != nil {
 			return nil, err
 		}

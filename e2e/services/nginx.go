@@ -66,7 +66,7 @@ func StartNginx(dir, upstream string) (*Nginx, error) {
 	}
 	var ports [2]int
 	for i := range ports {
-		if ports[i], err = freePort(); err != nil {
+		if ports[i], err = FreePort(); err != nil {
 			return nil, fmt.Errorf("nginx: %w", err)
 		}
 	}

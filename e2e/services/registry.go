@@ -41,7 +41,7 @@ func StartRegistry(dir string) (*Registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	port, err := freePort()
+	port, err := FreePort()
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -38,15 +39,17 @@ func find(name string) (string, error) {
 	return path, nil
 }
 
-// freePort returns a port of 127.0.0.1 that nothing listens on. Another
-// process can take it before its user does; the user then fails to start.
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
+// FreePort returns a port of 127.0.0.1 that nothing listens on. It is below those that
+// Linux gives to connections (net.ipv4.ip_local_port_range, from 32768 on): one of those
+// is soon another's on a busy machine, before its user listens on it.
+func FreePort() (int, error) {
+	for range 100 {
+		port := 20000 + rand.N(12000)
+		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			return port, l.Close()
+		}
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
+	return 0, errors.New("none of 100 ports is free")
 }
 
 // awaitPort returns when something listens on port, or exited is closed.
