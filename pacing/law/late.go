@@ -232,7 +232,7 @@ func (l *lateAnswers) lost(took time.Duration) bool {
 func (l *lateAnswers) ordinary() float64 { return cmp.Or(l.usual, l.alone) }
 
 // patience returns how long an answer may take before it is not waited for.
-func (l *lateAnswers) patience() time.Duration { return patienceFor(l.usual) }
+func (l *lateAnswers) patience() time.Duration { return patienceFor(l.ordinary()) }
 
 // patienceFor returns that where so many seconds are usual.
 func patienceFor(usual float64) time.Duration {

@@ -13,6 +13,8 @@ const (
 	slotLeast = 0.97 // a slot is 0.97 to 1.03 intervals, so that clients do not march in step
 	slotSpan  = 0.06
 	agrees    = 0.07 // two estimates within it are the same
+
+	startInFlight = 4 // or four seconds of the start, until enough was answered to tell how long an answer takes
 )
 
 // A mode is what a plateau is doing.
@@ -138,14 +140,20 @@ func (p *plateau) Next(now Moment) (at Moment, open bool) {
 		p.tat = min(p.tat, now+interval(p.pace()))
 	}
 	at = max(p.tat, p.pause)
-	if p.blocked && p.flying > 0 {
-		// One probe at a time, but none is waited for that hangs.
+	if p.flying > 0 && (p.blocked || p.crowdsStart()) {
+		// One probe at a time, and few requests of a start, but none is waited for that hangs.
 		at = max(at, p.left+p.late.patience())
 	}
 	if p.mode == following && p.endKnown(now) {
 		at = max(at, p.short.free)
 	}
 	return at, !p.inFlight.capped() || p.flying < p.inFlight.limit()
+}
+
+// crowdsStart reports whether another request of a start may be one too many: what is in
+// flight may be what answers wait for, and too few came to tell how long one takes.
+func (p *plateau) crowdsStart() bool {
+	return p.mode == startup && p.late.usual == 0 && float64(p.flying) >= startInFlight*max(1, p.start)
 }
 
 // OnSend records that a request leaves, and books its slot. It is bound if it

@@ -60,3 +60,21 @@ func TestStartIsQuick(t *testing.T) {
 		t.Errorf("from one a second to 96 takes %v, want at most 20 s", got)
 	}
 }
+
+// TestStartWaitsForAnswers: where an answer takes eight seconds, a start that doubles
+// every two is told of what it did when it is sixteen times as fast.
+func TestStartWaitsForAnswers(t *testing.T) {
+	refused := 0
+	w := world{start: 1, ceiling: 100, workers: 400, lasts: 5 * time.Minute, answer: func(p *provider) (law.Outcome, time.Duration) {
+		ok := p.bucket(10, 10)
+		if !ok {
+			refused++
+		}
+		return granted(ok), 8 * s
+	}}
+	w.play(t, law.Plateau)
+	t.Logf("%d refused", refused)
+	if refused > 120 {
+		t.Errorf("%d requests are refused in five minutes, want 120 at most", refused)
+	}
+}

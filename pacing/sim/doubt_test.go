@@ -24,7 +24,6 @@ func TestWhatIsInDoubtIsTried(t *testing.T) {
 	}{
 		{"a level at which bare 503s come does not hold, if nothing else was ever refused", "limit-req", 41, 0.95, 60},
 		{"a count while all requests hang is of that, and not of the limit", "dropping", 152304331, 0.8, 400},
-		{"a start does not double before what it did is answered", "slow", 152304333, 0.88, 40},
 	} {
 		t.Run(tc.family, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

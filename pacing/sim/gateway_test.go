@@ -32,6 +32,27 @@ func TestGatewayTimeoutsSlowDown(t *testing.T) {
 	}
 }
 
+// TestSlowGateway: a server that needs seconds for an answer, behind a gateway that
+// gives up. A start that fills its queue before anything is answered is told
+// nothing but 504 for a minute, and whatever it asks meanwhile keeps the queue full.
+func TestSlowGateway(t *testing.T) {
+	t.Parallel()
+	for _, seconds := range []float64{3, 4, 5, 6} {
+		t.Run(fmt.Sprint(seconds, " s each"), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := sim.Gateway(1/seconds, 6*seconds)
+				var state []byte
+				sim.Play(p, sim.Owned(perSecond(20), sim.Workers), time.Hour, &state)
+				s := p.Score(0, time.Hour)
+				t.Logf("%.0f %% of the work, %d of %d requests answered 504", 100*s.Share, s.Refusals, s.Requests)
+				if s.Share < 0.75 || s.Refusals > 50 {
+					t.Errorf("%.0f %% of the work, %d of %d requests answered 504; want 75 %%, and 50", 100*s.Share, s.Refusals, s.Requests)
+				}
+			})
+		})
+	}
+}
+
 // TestSlowQueueIsNoOutage: where the start fills a queue that takes minutes to work
 // off, everything in flight is given up, and nothing is answered for longer than
 // in many an outage. The pace finds what the server can do all the same.
