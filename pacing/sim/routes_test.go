@@ -34,6 +34,25 @@ func TestUndeclaredRoutes(t *testing.T) {
 	})
 }
 
+// TestRoutesThatSaveUp: two methods of 20 and 50 a minute, of which what is not used is
+// saved up for a while. The paces at which a stream is refused are then far above
+// its limit, and a trial that had to be faster than these was given up.
+func TestRoutesThatSaveUp(t *testing.T) {
+	t.Parallel()
+	for _, seed := range []uint64{4105, 4111, 4113} {
+		synctest.Test(t, func(t *testing.T) {
+			p := family(t, "slack").New(seed)
+			var state []byte
+			sim.Play(p, sim.Owned(perSecond(20), sim.Workers), 2*time.Hour, &state)
+			s := p.Score(0, 2*time.Hour)
+			t.Logf("seed %d: %.0f %% of the work", seed, 100*s.Share)
+			if s.Share < 0.8 || !apart(state) {
+				t.Errorf("seed %d: %.0f %% of the work, apart: %t; want 80 %%, and two routes", seed, 100*s.Share, apart(state))
+			}
+		})
+	}
+}
+
 // TestOneLimitOfSeveralStreams: streams that share a limit, one of which asks for
 // more than the others, are not taken apart, and do not pay for it that this is
 // tried now and then.

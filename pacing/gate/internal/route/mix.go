@@ -46,7 +46,7 @@ type mix struct {
 type suspicion struct {
 	odds   float64    // their logarithm
 	before law.Memory // of the pace, before these refusals
-	pace   float64    // the highest at which one of them came, once a limit was confirmed; 0: none was
+	pace   float64    // the highest plateau when one of them came, once a limit was confirmed; 0: none was
 }
 
 // leave notes a request of stream that leaves.
@@ -95,7 +95,7 @@ func (m *mix) blame(id, latest uint64, stream string, way *Route, tried int8) {
 		s.before, s.pace = known.Part(1), 0 // without a back-off
 	}
 	if known.Confirmed() {
-		s.pace = max(s.pace, way.Pace.Rate())
+		s.pace = max(s.pace, known.PerSecond())
 	}
 	s.weigh(1-mixElsewhere, m.share(stream))
 	need := math.Log(trialOdds) + float64(tried)*math.Log(trialAgain)
