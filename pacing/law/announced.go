@@ -212,7 +212,7 @@ func (b *bulletin) longest() (longest budget) {
 }
 
 // spares reports whether the last of a budget is what bounds the pace.
-func (p *plateau) spares() bool { return p.thrift > 0 && p.thrift < min(p.r, p.bound()) }
+func (p *plateau) spares() bool { return p.thrift > 0 && p.thrift < p.wanted() }
 
 // shortPace returns the pace for a window of a few seconds. A reset in whole
 // seconds says nothing of where in such a window we are, so what remains is of

@@ -1,6 +1,7 @@
 package law_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -137,5 +138,53 @@ func TestSenselessWindow(t *testing.T) {
 	}
 	if l.Rate() < 1 || l.Rate() > 10 {
 		t.Errorf("50 are left for 20 s: the pace is %v/s", l.Rate())
+	}
+}
+
+// TestTroubleAtTheEndOfABudget: where the last requests of an hour leave one by one, what
+// goes wrong among them says nothing of the pace of the next hour.
+func TestTroubleAtTheEndOfABudget(t *testing.T) {
+	const limit, hour = 1000, time.Hour
+	weak := law.Outcome{Signal: law.Throttled, Weak: true, Hold: -1}
+	for _, tc := range []struct {
+		name string
+		some []law.Outcome
+		took time.Duration
+	}{
+		{"a lone 503", []law.Outcome{weak}, 100 * ms},
+		{"503s", []law.Outcome{weak, weak, weak, weak}, 100 * ms},
+		{"lost requests", []law.Outcome{lost, lost, lost}, givenUp},
+		{"slow answers", slices.Repeat([]law.Outcome{granted(true)}, 60), 3 * s},
+	} {
+		l, err := law.New(law.Plateau, 1, 20, func() float64 { return 0.5 })
+		if err != nil {
+			t.Fatal(err)
+		}
+		now, left := hour, float64(limit)
+		answer := func(o law.Outcome, took, reset time.Duration) {
+			at, _ := l.Next(now)
+			now = max(now, at)
+			d := l.OnSend(now, 1)
+			now += took
+			left = max(0, left-1)
+			if o.Signal != law.Failed {
+				o = announced(o, limit, max(1, left), reset, hour)
+			}
+			l.OnResult(d, o, now)
+		}
+		for now < 2*hour-20*time.Minute && left > 0 {
+			answer(granted(true), 50*ms, 2*hour-now)
+		}
+		spared := l.Rate()
+		for _, o := range tc.some {
+			answer(o, tc.took, 2*hour-now)
+		}
+		now, left = max(now, 2*hour), limit
+		for range 200 {
+			answer(granted(true), 50*ms, hour)
+		}
+		if spared > 1 || l.Rate() < 15 {
+			t.Errorf("%s: %.2v/s at the end of the hour and %.2v/s in the next, want less than 1 and 15", tc.name, spared, l.Rate())
+		}
 	}
 }

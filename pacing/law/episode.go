@@ -69,10 +69,7 @@ func (p *plateau) refuse(d *Ticket, o *Outcome, now Moment) {
 // block begins an episode.
 func (p *plateau) block(o *Outcome, now Moment) {
 	p.spent = p.spares() || p.usedUp(o, now)
-	p.from, p.was, p.goalWas = max(p.pace(), p.doubt), p.mode, p.goal
-	if p.spent {
-		p.from = min(p.r, p.bound())
-	}
+	p.from, p.was, p.goalWas = max(p.wanted(), p.doubt), p.mode, p.goal
 	if p.atLevel() {
 		p.was = probing
 	}
@@ -111,7 +108,7 @@ func (p *plateau) suspect(now Moment) {
 		p.crowd(now)
 		return
 	}
-	p.from, p.was, p.goalWas = p.pace(), p.mode, p.goal
+	p.from, p.was, p.goalWas = p.wanted(), p.mode, p.goal
 	p.doubt = p.from
 	p.fence = p.sent
 	p.r = max(slowest, p.from*decrease)
@@ -261,7 +258,7 @@ func (p *plateau) forbid(now Moment) {
 	p.at = now
 	p.trust.betray()
 	delivered, _ := p.done.rates(p.idle, now)
-	limit := max(slowest, banShare*min(p.pace(), max(delivered, p.burstRate(now), p.pace()/4)))
+	limit := max(slowest, banShare*min(p.wanted(), max(delivered, p.burstRate(now), p.wanted()/4)))
 	if p.banned == 0 || limit < p.banned {
 		p.banned = limit
 	}

@@ -97,20 +97,17 @@ func newPlateau(start, ceiling, phase float64) *plateau {
 	return p
 }
 
-// pace returns what is in force: the pace within the bounds of the owner, of
-// the headers, and of a ban that came before.
+// pace returns what is in force: the wanted pace, or less for the last of a budget.
 func (p *plateau) pace() float64 {
-	most := p.bound()
-	if p.thrift > 0 && p.thrift < most {
-		most = p.thrift
+	if p.spares() {
+		return p.thrift
 	}
-	switch {
-	case p.r > most:
-		return most
-	case p.r < slowest:
-		return min(slowest, most)
-	}
-	return p.r
+	return p.wanted()
+}
+
+// wanted returns the pace within the bounds of the owner, and of a ban that came before.
+func (p *plateau) wanted() float64 {
+	return min(p.bound(), max(p.r, slowest))
 }
 
 func (p *plateau) Rate() float64  { return p.pace() }
