@@ -52,8 +52,8 @@ type Dialect struct {
 	// Later: the connections are [Later].
 	Later bool
 
-	// Numbers is what the write of a lease returns behind a commit of so many slices as its
-	// last argument says: the numbers of the slices, in order, as a text.
+	// Numbers is what the write of a lease returns behind a commit of as many slices as its
+	// last argument, a list, has elements: the numbers of the slices, in order, as a text.
 	// "": rows are numbered behind the newest, as a transaction that writes is alone.
 	Numbers string
 

@@ -80,7 +80,7 @@ func (b *batch) sign(slices int) error {
 	var err error
 	if given := b.tx.Dialect().Numbers; given != "" {
 		var numbers string
-		err = b.tx.Row(signQuery(b.tx)+given, append(b.ledger.signature(), slices)...).Scan(&numbers)
+		err = b.tx.Row(signQuery(b.tx)+given, append(b.ledger.signature(), make([]int64, slices))...).Scan(&numbers)
 		b.numbers = strings.Fields(numbers)
 	} else {
 		err = b.tx.Row(signQuery(b.tx)+` RETURNING (SELECT coalesce(max(id), 0) FROM slices), (SELECT coalesce(max(id), 0) FROM records)`,

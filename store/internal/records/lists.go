@@ -2,6 +2,7 @@ package records
 
 import (
 	"math"
+	"slices"
 
 	"collect/collection"
 	"collect/store/internal/database"
@@ -32,9 +33,10 @@ const upsertQuery = `WITH
 // upsertAll is upsert in one statement, or in several if a key stands twice: then the
 // later one is the newer one.
 func (b *Batch) upsertAll(s *streams.Stream, partition, pass int64, records []collection.Record) (done upserted, err error) {
-	l := lists{batch: b, stream: s, partition: partition, pass: pass, keys: make(map[string]bool, len(records))}
+	l := newLists(len(records))
+	l.batch, l.stream, l.partition, l.pass = b, s, partition, pass
 	l.newest = math.MaxInt64 // where each key stands once, all that is found was there before
-	if pass != 0 && repeats(records) {
+	if pass != 0 && l.repeats(records) {
 		if err := b.tx.Row(`SELECT nextval('records_id_seq')`).Scan(&l.newest); err != nil {
 			return done, err
 		}
@@ -54,28 +56,12 @@ func (b *Batch) upsertAll(s *streams.Stream, partition, pass int64, records []co
 	if err := l.store(); err != nil {
 		return done, err
 	}
-	same := map[int]bool{}
-	for _, i := range l.unchanged {
-		same[i] = true
-	}
 	for i := range records {
-		if !same[i] && !records[i].Deleted {
+		if _, same := slices.BinarySearch(l.unchanged, i); !same && !records[i].Deleted {
 			b.news.Look(s, records[i].Data)
 		}
 	}
 	return l.upserted, nil
-}
-
-// repeats reports whether the records of a slice may have a key twice.
-func repeats(records []collection.Record) bool {
-	keys := make(map[string]bool, len(records))
-	for i := range records {
-		if records[i].Deleted || keys[records[i].Key] {
-			return true
-		}
-		keys[records[i].Key] = true
-	}
-	return false
 }
 
 // lists are records that are stored together, column by column.
@@ -89,6 +75,26 @@ type lists struct {
 	keys                      map[string]bool
 	n, sums                   []int64
 	key, data, scale, version []string
+}
+
+// newLists returns lists with room for n records.
+func newLists(n int) lists {
+	return lists{
+		keys: make(map[string]bool, n), n: make([]int64, 0, n), sums: make([]int64, 0, n),
+		key: make([]string, 0, n), data: make([]string, 0, n), scale: make([]string, 0, n), version: make([]string, 0, n),
+	}
+}
+
+// repeats reports whether the records of a slice may have a key twice.
+func (l *lists) repeats(records []collection.Record) bool {
+	defer clear(l.keys)
+	for i := range records {
+		if records[i].Deleted || l.keys[records[i].Key] {
+			return true
+		}
+		l.keys[records[i].Key] = true
+	}
+	return false
 }
 
 func (l *lists) add(i int, r *collection.Record) {

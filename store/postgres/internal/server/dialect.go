@@ -23,8 +23,9 @@ var dialect = database.Dialect{
 	RecordSum: recordSum,
 	Lists:     true,
 	Later:     true,
-	Numbers:   ` RETURNING (SELECT string_agg(nextval('slices_id_seq')::text, ' ') FROM generate_series(1, ?::bigint))`,
-	Renewal:   `, expires_at = clock_timestamp() + interval '30 seconds'`,
+	// For any number of slices, generate_series is taken for a thousand rows, so that the statement would be planned for each commit.
+	Numbers: ` RETURNING (SELECT string_agg(nextval('slices_id_seq')::text, ' ') FROM unnest(?::bigint[]))`,
+	Renewal: `, expires_at = clock_timestamp() + interval '30 seconds'`,
 	Views: database.Views{
 		Choice:  `SELECT pg_advisory_xact_lock(hashtextextended('collect views ' || current_schema(), 0))::text`,
 		Taken:   `SELECT EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND lower(relname) = lower(?))`,
@@ -50,14 +51,13 @@ func quoted(text string) string {
 func recordSum(stream, partition, slice int64, key, data string, mark collection.Mark, deleted int64) int64 {
 	key, data = wire.Encode(key), wire.Encode(data)
 	scale, value := wire.Encode(mark.Scale), wire.Encode(mark.Value)
-	var head [56]byte
-	for i, n := range []int64{stream, partition, slice, deleted, int64(len(key)), int64(len(scale)), int64(len(value))} {
-		binary.BigEndian.PutUint64(head[8*i:], uint64(n)) // #nosec G115 -- as bytes
+	row := make([]byte, 0, 1024) // most rows fit, and need no memory of the heap
+	for _, n := range [...]int64{stream, partition, slice, deleted, int64(len(key)), int64(len(scale)), int64(len(value))} {
+		row = binary.BigEndian.AppendUint64(row, uint64(n)) // #nosec G115 -- as bytes
 	}
-	h := sha256.New()
-	h.Write(head[:])
-	for _, text := range []string{key, scale, value, data} {
-		h.Write([]byte(text))
+	for _, text := range [...]string{key, scale, value, data} {
+		row = append(row, text...)
 	}
-	return int64(binary.BigEndian.Uint64(h.Sum(nil))) // #nosec G115 -- as bytes
+	sum := sha256.Sum256(row)
+	return int64(binary.BigEndian.Uint64(sum[:8])) // #nosec G115 -- as bytes
 }
