@@ -114,7 +114,8 @@ func postgresCPU(b *testing.B, server int) (all time.Duration) {
 
 // BenchmarkWorkers: workers side by side, each with turns of two connectors that have slices of 100
 // records, for half a minute. The server flushes each commit. Processor time for a slice is
-// told beside the rate, since that is what another load on the machine changes least:
+// told beside the rate, since that is what another load on the machine changes least; that of
+// the provider, which is this process, apart:
 //
 //	go test . -run xxx -bench 'Workers/' -benchtime 1x
 func BenchmarkWorkers(b *testing.B) {
@@ -131,15 +132,16 @@ func BenchmarkWorkers(b *testing.B) {
 				all := s.start(workers, "30s")
 				s.enqueue()
 				s.until("commits", commits, func(n int64) bool { return n >= 50 })
-				own, servers, begun := total(b, all), postgresCPU(b, s.server.PID()), time.Now()
+				own, servers, provider, begun := total(b, all), postgresCPU(b, s.server.PID()), cpu(b, os.Getpid()), time.Now()
 				before := s.one(commits)
 				time.Sleep(span)
 				n := float64(s.one(commits) - before)
 				took := time.Since(begun).Seconds()
-				own, servers = total(b, all)-own, postgresCPU(b, s.server.PID())-servers
+				own, servers, provider = total(b, all)-own, postgresCPU(b, s.server.PID())-servers, cpu(b, os.Getpid())-provider
 				b.ReportMetric(n/took, "slices/s")
 				b.ReportMetric(own.Seconds()*1000/n, "ms/slice/workers")
 				b.ReportMetric(servers.Seconds()*1000/n, "ms/slice/server")
+				b.ReportMetric(provider.Seconds()*1000/n, "ms/slice/provider")
 				b.ReportMetric(float64(s.one(`SELECT count(*) FROM pg_stat_activity WHERE application_name = 'collect'`)), "connections")
 				kill(all)
 			}

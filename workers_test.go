@@ -119,16 +119,22 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !s.quick {
 		time.Sleep(5 * time.Millisecond)
 	}
-	var items []string
+	page := []byte(`{"items":[`)
 	perPage := cmp.Or(s.perPage, sitePage)
 	for i := range perPage {
-		items = append(items, fmt.Sprintf(`{"id":%d%s}`, n*perPage+i, s.more))
+		if i > 0 {
+			page = append(page, ',')
+		}
+		page = strconv.AppendInt(append(page, `{"id":`...), int64(n*perPage+i), 10)
+		page = append(append(page, s.more...), '}')
 	}
-	next := "null"
+	page = append(page, `],"next":`...)
 	if n+1 < s.pages {
-		next = strconv.Quote(strconv.Itoa(n + 1))
+		page = strconv.AppendQuote(page, strconv.Itoa(n+1))
+	} else {
+		page = append(page, "null"...)
 	}
-	fmt.Fprintf(w, `{"items":[%s],"next":%s}`, strings.Join(items, ","), next)
+	_, _ = w.Write(append(page, '}'))
 }
 
 // collect returns a command at the site.
@@ -213,7 +219,7 @@ func (s *site) finished(deaths int) {
 		most += n
 	}
 	runs := int(s.one(`SELECT count(*) FROM runs`))
-	if most > len(s.names)*s.pages+8*deaths+2*runs {
+	if most > len(s.names)*s.pages+12*deaths+2*runs {
 		s.Errorf("%d requests for %d pages, %d runs and %d deaths", most, len(s.names)*s.pages, runs, deaths)
 	}
 }
