@@ -38,7 +38,7 @@ func TestPagesAheadGrowFromOne(t *testing.T) {
 	}
 }
 
-// TestPagesAheadDoNotWaitForTheDisk: while a slice waits for room among the four that
+// TestPagesAheadDoNotWaitForTheDisk: while a slice waits for room among the eight that
 // are being stored, as many are in flight as may be. So much, and no more, is asked for
 // again after a kill.
 func TestPagesAheadDoNotWaitForTheDisk(t *testing.T) {
@@ -62,7 +62,7 @@ func TestPagesAheadDoNotWaitForTheDisk(t *testing.T) {
 					}
 				}
 			})
-			if want := 4 + 1 + concurrency; err != nil || most != want {
+			if want := 8 + 1 + concurrency; err != nil || most != want {
 				t.Errorf("%v; %d pages were asked for and not stored, want %d", err, most, want)
 			}
 		})

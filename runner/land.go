@@ -11,7 +11,7 @@ import (
 // than the disk never comes near them. A process that is killed has at most
 // mostUnder slices of a walk to fetch again, beside those in flight.
 const (
-	mostUnder = 4       // slices
+	mostUnder = 8       // slices
 	mostBytes = 4 << 20 // of their records; a larger slice is alone
 )
 

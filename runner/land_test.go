@@ -52,7 +52,7 @@ func TestPagesAreFetchedWhileOthersAreStored(t *testing.T) {
 }
 
 // TestPagesThatAreReadyShareATransaction: when the disk is slower than the provider,
-// pages of one list share a transaction, and no more than four wait for one.
+// pages of one list share a transaction, and no more than eight wait for one.
 func TestPagesThatAreReadyShareATransaction(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		m, p := newMemory(), &provider{n: 60}
@@ -72,11 +72,11 @@ func TestPagesThatAreReadyShareATransaction(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := slices.Max(l.groups); got < 2 || got > 4 {
-			t.Errorf("the largest transaction had %d pages, want 2 to 4", got)
+		if got := slices.Max(l.groups); got < 5 || got > 8 {
+			t.Errorf("the largest transaction had %d pages, want 5 to 8", got)
 		}
-		if most > 6 { // four that are stored, one that waits for room, one that is asked for
-			t.Errorf("%d pages were asked for and not stored, want at most 6", most)
+		if most > 10 { // eight that are stored, one that waits for room, one that is asked for
+			t.Errorf("%d pages were asked for and not stored, want at most 10", most)
 		}
 	})
 }
@@ -165,7 +165,7 @@ func (l *failing) Commit(ctx context.Context, group ...collection.Slice) ([]coll
 
 // TestAFailedCommitDropsWhatIsBehind: a page that is not stored ends the run at once,
 // whatever the one behind it waits for; nothing behind it is stored; what was told
-// is stored; and the next run asks again for at most four pages and the two behind them.
+// is stored; and the next run asks again for at most eight pages and the two behind them.
 func TestAFailedCommitDropsWhatIsBehind(t *testing.T) {
 	for _, cause := range []error{collection.ErrFull, errCrash} {
 		for failAt := 1; failAt <= 6; failAt++ {
@@ -182,7 +182,7 @@ func TestAFailedCommitDropsWhatIsBehind(t *testing.T) {
 }
 
 func failACommit(t *testing.T, l *failing, wait time.Duration) {
-	const pages = 30 // six commits of at most four pages never store them all
+	const pages = 60 // six commits of at most eight pages never store them all
 	m, p := l.memory, &provider{n: 3 * pages}
 	began, told := time.Now(), 0
 	_, err := do(t, m, distant{p, wait, func() bool { return l.commits.Load() >= int64(l.failAt) }}, func(c *runner.Config) {
@@ -208,8 +208,8 @@ func failACommit(t *testing.T, l *failing, wait time.Duration) {
 		t.Errorf("stored %v, want the first ones", stored)
 	}
 	again := p.requests() - len(stored)/3
-	if again > 6 {
-		t.Errorf("%d pages are fetched again, want at most 6", again)
+	if again > 10 {
+		t.Errorf("%d pages are fetched again, want at most 10", again)
 	}
 	if _, err := do(t, m.reopen(), p, items); err != nil {
 		t.Fatal(err)

@@ -117,7 +117,7 @@ func (c *trial) judge(disturbed ending, faults int) {
 	c.compare(u, "at the end")
 	c.alone()
 
-	// What a process had asked for and not stored: of a list four pages that were being
+	// What a process had asked for and not stored: of a list eight pages that were being
 	// stored, one that waited, and one in flight; of details four for each that may
 	// be in flight. A process that finds nothing left to ask for begins a new pass.
 	pages, details := 0, 0
@@ -128,7 +128,7 @@ func (c *trial) judge(disturbed ending, faults int) {
 			pages += again
 		}
 	}
-	most, twice := faults*4*c.workers+c.anew*u.again, details+max(0, pages-faults*6)
+	most, twice := faults*4*c.workers+c.anew*u.again, details+max(0, pages-faults*10)
 	if twice > most {
 		c.fail("%d requests were repeated, at most %d may be: %v", twice, most, c.asked())
 	}
