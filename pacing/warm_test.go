@@ -100,6 +100,7 @@ func TestThrottledPaceDoesNotPoisonTheNextRun(t *testing.T) {
 			t.Fatalf("after two episodes the pace is %v/s, want less than 1", got)
 		}
 		first.Flush(t.Context())
+		time.Sleep(3 * time.Hour)
 		second := govern(t, pacing.Config{Base: serve(ok), Restore: d.state})
 		if got, want := second.Status().PerSecond, 1.0; got != want {
 			t.Errorf("the next run starts at %v/s, want %v", got, want)

@@ -53,6 +53,7 @@ func (m Memory) PerSecond() float64 {
 type keptPlateau struct {
 	Target  float64       `json:"target_per_second,omitempty"`
 	Limit   float64       `json:"limit_per_second,omitempty"` // 0: the target is not confirmed
+	Guesses int32         `json:"guesses,omitempty"`          // refusals in a row between which too little was answered to count
 	Banned  float64       `json:"banned_per_second,omitempty"`
 	Held    time.Duration `json:"banned_held_ns,omitempty"` // for how long that held when the provider was last heard, since it last changed
 	Age     time.Duration `json:"banned_age_ns,omitempty"`  // and since the account was refused
@@ -81,6 +82,10 @@ type budget struct {
 	Name string        `json:"budget,omitempty"`
 	Long time.Duration `json:"budget_window_ns,omitempty"`
 }
+
+// guessed reports whether the target follows from several refusals, though none was
+// counted. One alone may be left over from an earlier run.
+func (k *keptPlateau) guessed() bool { return k.Limit == 0 && k.Guesses > 1 }
 
 // Part returns m for a part of the requests that it is of, or for more of them.
 func (m Memory) Part(of float64) Memory {

@@ -26,7 +26,24 @@ const countMost = 1 << 20
 // Keep returns what a later process should know. A pace that one bad evening
 // left behind is worth nothing: only a plateau that is an estimate, or at which
 // answers became quick again, is kept when it is slower than the start.
+//
+// A run that ends while everything is refused keeps what it would know if the
+// refusals ended now: the next one cannot tell what they were about. If nothing was
+// answered before them, neither can this one.
 func (p *plateau) Keep() Memory {
+	m := p.keep()
+	if k := p.backoff(); k != nil && !p.inherited && p.done.answers > 0 {
+		after := *p
+		after.recover(p.failed)
+		by := m.By
+		m = after.keep()
+		m.By, m.Plateau.Backoff = by, k
+	}
+	return m
+}
+
+// keep returns what is known now.
+func (p *plateau) keep() Memory {
 	m := Memory{By: p.limitedBy()}
 	kp := keptPlateau{Banned: p.banned, budget: p.longest()}
 	if p.banned > 0 {
@@ -35,7 +52,10 @@ func (p *plateau) Keep() Memory {
 	}
 	if p.heard {
 		target := p.heldPace()
-		if p.known == 0 && !p.slowBeyond {
+		if p.known == 0 {
+			kp.Guesses = p.guesses
+		}
+		if p.known == 0 && !p.slowBeyond && !kp.guessed() {
 			target = max(target, p.start)
 		}
 		kp.Target, kp.Limit, kp.Window, kp.Every, kp.Crowd = target, p.known, p.window, p.every, p.inFlight.places
@@ -45,10 +65,10 @@ func (p *plateau) Keep() Memory {
 		kp.Slow, kp.Calm = p.slowBeyond, p.calmed(p.settled)
 		kp.Earned, kp.Clean, kp.Spoke = p.trust.earned, p.trust.clean, p.trust.spoke
 		kp.Backoff = p.backoff()
-		if kp.Limit > 0 {
+		if kp.Limit > 0 || kp.guessed() {
 			kp.Agreed, kp.TooFast = min(p.agreed, confirmed), p.tooFast
 		}
-		if kp.Limit > 0 || kp.Crowd > 0 || kp.Slow {
+		if kp.Limit > 0 || kp.Crowd > 0 || kp.Slow || kp.guessed() {
 			kp.Since = p.atPlateau()
 			if kp.Trying, kp.Tried = p.unfinished(); kp.Trying > 0 {
 				kp.Step = p.step
@@ -154,9 +174,12 @@ func (p *plateau) Restore(m Memory, age time.Duration) bool {
 	if kp.Long >= response.BudgetFrom {
 		p.gauges = append(p.gauges, &gauge{name: kp.Name, told: kp.Long})
 	}
+	if age > fullFor {
+		kp.Guesses = 0
+	}
 	p.believe(kp, age <= fullFor)
 	p.goOn(kp.Backoff, age)
-	if kp.Limit == 0 && kp.Target <= p.start && !kp.Slow {
+	if kp.Limit == 0 && kp.Target <= p.start && !kp.Slow && !kp.guessed() {
 		return true
 	}
 	p.climb(min(kp.Target, p.bound()))
@@ -167,7 +190,7 @@ func (p *plateau) Restore(m Memory, age time.Duration) bool {
 	case age > fullFor:
 		share = mostly
 	}
-	p.restart = kp.Limit == 0 && !kp.Slow
+	p.restart = kp.Limit == 0 && !kp.Slow && !kp.guessed()
 	if held := kp.Since >= enough; !p.restart && !kp.Slow && kp.Agreed < confirmed && !held {
 		share *= decrease
 	}
@@ -183,14 +206,15 @@ func (p *plateau) Restore(m Memory, age time.Duration) bool {
 func (p *plateau) believe(kp keptPlateau, fresh bool) {
 	if sane(kp.Limit) {
 		p.known, p.agreed = kp.Limit, max(0, min(kp.Agreed, confirmed))
-		if sane(kp.TooFast) {
-			p.tooFast = kp.TooFast
-		}
+	}
+	p.guesses = max(0, min(kp.Guesses, confirmed))
+	if sane(kp.TooFast) && (sane(kp.Limit) || kp.guessed()) {
+		p.tooFast = kp.TooFast
 	}
 	if kp.Crowd > 0 && kp.Crowd < 1<<16 {
 		p.inFlight.places = kp.Crowd
 	}
-	if p.known > 0 || p.inFlight.capped() || p.slowBeyond {
+	if p.known > 0 || p.inFlight.capped() || p.slowBeyond || kp.guessed() {
 		p.every = max(probeLeast, min(kp.Every, probeMost))
 		p.carried = max(0, min(kp.Since, countMost))
 		if sane(kp.Trying) {
