@@ -67,6 +67,7 @@ type keptPlateau struct {
 	TooFast float64       `json:"refused_per_second,omitempty"` // the pace that was refused last, where the limit is not confirmed
 	Calm    time.Duration `json:"calm_ns,omitempty"`            // in which runs were too short to look for more
 	Crowd   int           `json:"in_flight,omitempty"`
+	Late    float64       `json:"late_share,omitempty"` // of the answers, whatever the pace
 	Slow    bool          `json:"slow_beyond,omitempty"`
 	Earned  float64       `json:"earned_per_second,omitempty"` // the bound, where the owner declared no ceiling
 	Clean   int32         `json:"earned_clean,omitempty"`      // answers that were counted towards a higher one

@@ -62,6 +62,7 @@ func (p *plateau) keep() Memory {
 		if p.inFlight.capped() {
 			kp.Every = p.inFlight.every
 		}
+		kp.Late = p.late.usualLate
 		kp.Slow, kp.Calm = p.slowBeyond, p.calmed(p.settled)
 		kp.Earned, kp.Clean, kp.Spoke = p.trust.earned, p.trust.clean, p.trust.spoke
 		kp.Backoff = p.backoff()
@@ -179,6 +180,9 @@ func (p *plateau) Restore(m Memory, age time.Duration) bool {
 	}
 	p.believe(kp, age <= fullFor)
 	p.goOn(kp.Backoff, age)
+	if kp.Late > 0 && kp.Late < 1 { // each run would find anew that slower does not help
+		p.late.usualLate, p.late.late = kp.Late, kp.Late
+	}
 	if kp.Limit == 0 && kp.Target <= p.start && !kp.Slow && !kp.guessed() {
 		return true
 	}

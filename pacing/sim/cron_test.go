@@ -16,11 +16,14 @@ func TestRunsOfAMinute(t *testing.T) {
 		t.Skip("takes some seconds")
 	}
 	t.Parallel()
-	for _, name := range []string{"airtable", "penalty", "interval", "after-minute"} {
-		t.Run(name, func(t *testing.T) {
+	for _, tc := range []struct {
+		family string
+		seed   uint64
+	}{{"airtable", 50501}, {"penalty", 50501}, {"interval", 50501}, {"after-minute", 50501}, {"scattered", 50501}, {"one-slow", 50500}} {
+		t.Run(tc.family, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				p := family(t, name).New(50501)
+				p := family(t, tc.family).New(tc.seed)
 				c := sim.Owned(perSecond(sim.Ceiling), sim.Workers)
 				var state []byte
 				for range 60 {
