@@ -24,7 +24,7 @@ func (p *plateau) goOn(k *keptBackoff, age time.Duration) {
 	p.blocked, p.inherited, p.weak, p.spent = true, true, false, false
 	p.from, p.tries = k.From, max(0, min(k.Refused, pauseDoublings))
 	p.was, p.goalWas = steady, p.plateauOr(k.From)
-	if p.known == 0 && p.guesses < 2 {
+	if p.known == 0 && !p.guessed() {
 		p.was = startup
 	}
 	p.failed = -age

@@ -199,6 +199,10 @@ func (p *plateau) burstRate(now Moment) float64 {
 	return p.done.within(now-span, now) / span.Seconds()
 }
 
+// guessed reports whether the plateau follows from several refusals in a row, between
+// which too little was answered to count. One alone may be left over from an earlier run.
+func (e *estimate) guessed() bool { return e.known == 0 && e.guesses > 1 }
+
 // guess returns a plateau when there is too little to estimate one from.
 func (p *plateau) guess(was mode) float64 {
 	p.guesses++

@@ -84,10 +84,6 @@ type budget struct {
 	Long time.Duration `json:"budget_window_ns,omitempty"`
 }
 
-// guessed reports whether the target follows from several refusals, though none was
-// counted. One alone may be left over from an earlier run.
-func (k *keptPlateau) guessed() bool { return k.Limit == 0 && k.Guesses > 1 }
-
 // Part returns m for a part of the requests that it is of, or for more of them.
 func (m Memory) Part(of float64) Memory {
 	if m.Interval > 0 {

@@ -55,7 +55,7 @@ func (p *plateau) keep() Memory {
 		if p.known == 0 {
 			kp.Guesses = p.guesses
 		}
-		if p.known == 0 && !p.slowBeyond && !kp.guessed() {
+		if p.known == 0 && !p.slowBeyond && !p.guessed() {
 			target = max(target, p.start)
 		}
 		kp.Target, kp.Limit, kp.Window, kp.Every, kp.Crowd = target, p.known, p.window, p.every, p.inFlight.places
@@ -66,10 +66,10 @@ func (p *plateau) keep() Memory {
 		kp.Slow, kp.Calm = p.slowBeyond, p.calmed(p.settled)
 		kp.Earned, kp.Clean, kp.Spoke = p.trust.earned, p.trust.clean, p.trust.spoke
 		kp.Backoff = p.backoff()
-		if kp.Limit > 0 || kp.guessed() {
+		if kp.Limit > 0 || p.guessed() {
 			kp.Agreed, kp.TooFast = min(p.agreed, confirmed), p.tooFast
 		}
-		if kp.Limit > 0 || kp.Crowd > 0 || kp.Slow || kp.guessed() {
+		if kp.Limit > 0 || kp.Crowd > 0 || kp.Slow || p.guessed() {
 			kp.Since = p.atPlateau()
 			if kp.Trying, kp.Tried = p.unfinished(); kp.Trying > 0 {
 				kp.Step = p.step
@@ -175,15 +175,10 @@ func (p *plateau) Restore(m Memory, age time.Duration) bool {
 	if kp.Long >= response.BudgetFrom {
 		p.gauges = append(p.gauges, &gauge{name: kp.Name, told: kp.Long})
 	}
-	if age > fullFor {
-		kp.Guesses = 0
-	}
 	p.believe(kp, age <= fullFor)
 	p.goOn(kp.Backoff, age)
-	if kp.Late > 0 && kp.Late < 1 { // each run would find anew that slower does not help
-		p.late.usualLate, p.late.late = kp.Late, kp.Late
-	}
-	if kp.Limit == 0 && kp.Target <= p.start && !kp.Slow && !kp.guessed() {
+	rising := kp.Limit == 0 && !kp.Slow && !p.guessed()
+	if rising && kp.Target <= p.start {
 		return true
 	}
 	p.climb(min(kp.Target, p.bound()))
@@ -194,7 +189,7 @@ func (p *plateau) Restore(m Memory, age time.Duration) bool {
 	case age > fullFor:
 		share = mostly
 	}
-	p.restart = kp.Limit == 0 && !kp.Slow && !kp.guessed()
+	p.restart = rising
 	if held := kp.Since >= enough; !p.restart && !kp.Slow && kp.Agreed < confirmed && !held {
 		share *= decrease
 	}
@@ -211,14 +206,19 @@ func (p *plateau) believe(kp keptPlateau, fresh bool) {
 	if sane(kp.Limit) {
 		p.known, p.agreed = kp.Limit, max(0, min(kp.Agreed, confirmed))
 	}
-	p.guesses = max(0, min(kp.Guesses, confirmed))
-	if sane(kp.TooFast) && (sane(kp.Limit) || kp.guessed()) {
+	if fresh {
+		p.guesses = max(0, min(kp.Guesses, confirmed))
+	}
+	if sane(kp.TooFast) && (p.known > 0 || p.guessed()) {
 		p.tooFast = kp.TooFast
+	}
+	if kp.Late > 0 && kp.Late < 1 { // each run would find anew that slower does not help
+		p.late.usualLate, p.late.late = kp.Late, kp.Late
 	}
 	if kp.Crowd > 0 && kp.Crowd < 1<<16 {
 		p.inFlight.places = kp.Crowd
 	}
-	if p.known > 0 || p.inFlight.capped() || p.slowBeyond || kp.guessed() {
+	if p.known > 0 || p.inFlight.capped() || p.slowBeyond || p.guessed() {
 		p.every = max(probeLeast, min(kp.Every, probeMost))
 		p.carried = max(0, min(kp.Since, countMost))
 		if sane(kp.Trying) {
