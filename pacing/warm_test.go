@@ -88,7 +88,8 @@ func TestWarmStartKeepsTheCeiling(t *testing.T) {
 	})
 }
 
-// TestThrottledPaceDoesNotPoisonTheNextRun: one bad evening is forgotten.
+// TestThrottledPaceDoesNotPoisonTheNextRun: one bad evening is forgotten. A run within
+// two hours still begins below what was refused twice.
 func TestThrottledPaceDoesNotPoisonTheNextRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d disk

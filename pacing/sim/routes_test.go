@@ -34,9 +34,9 @@ func TestUndeclaredRoutes(t *testing.T) {
 	})
 }
 
-// TestRoutesThatSaveUp: two methods of 20 and 50 a minute, of which what is not used is
-// saved up for a while. The paces at which a stream is refused are then far above
-// its limit, and a trial that had to be faster than these was given up.
+// TestRoutesThatSaveUp: a provider allows 20 requests a minute of one method and 50 of
+// another, and lets a client use later what it did not use at once. So it refuses a
+// stream at paces far above its limit, and a trial that had to beat these was given up.
 func TestRoutesThatSaveUp(t *testing.T) {
 	t.Parallel()
 	for _, seed := range []uint64{4105, 4111, 4113} {
