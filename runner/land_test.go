@@ -72,8 +72,10 @@ func TestPagesThatAreReadyShareATransaction(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := slices.Max(l.groups); got < 5 || got > 8 {
-			t.Errorf("the largest transaction had %d pages, want 5 to 8", got)
+		// Of eight, those that are being stored and those that wait for the next transaction
+		// take turns: 1 and 7 or 4 and 4, as the first of them happened to have.
+		if got := slices.Max(l.groups); got < 4 || got > 8 {
+			t.Errorf("the largest transaction had %d pages, want 4 to 8", got)
 		}
 		if most > 10 { // eight that are stored, one that waits for room, one that is asked for
 			t.Errorf("%d pages were asked for and not stored, want at most 10", most)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"collect/collection"
 	"collect/runner"
@@ -36,7 +37,9 @@ func TestDetailsThatAreAllAbsent(t *testing.T) {
 							p.fail("/details/"+item+"?page=", http.StatusNotFound)
 						}
 					}
-					if _, err := do(t, m, p, one); err != nil {
+					// Each answer is read before the next one comes.
+					distant := distant{p, 10 * time.Millisecond, func() bool { return true }}
+					if _, err := do(t, m, distant, one); err != nil {
 						t.Fatal(err)
 					}
 					asked, home := 0, 0
