@@ -20,9 +20,10 @@ func (a *app) fleetCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "fleet",
 		Short: "The workers, what each does, and what waits",
-		Long: `Fleet shows the workers that are there and when each was heard of last; the turns
-at work, since when, and until when their leases last; and the turns that wait,
-and for how long they are due. With --json also schedules, and what people
+		Long: `Fleet shows the workers that are there, when each was heard of last, and which
+connectors it leaves to others, as it lacks their file or secret; the turns at
+work, since when, and until when their leases last; and the turns that wait, and
+for how long they are due. With --json also schedules, and what people
 ordered last.`,
 		Args: exactArgs(),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -70,6 +71,11 @@ func (a *app) fleetText(v fleet.View) string {
 			t.Rows = append(t.Rows, []string{words.Clean(w.ID), words.Clean(w.Version), fmt.Sprintf("%d of %d", v.Busy(w.ID), w.AtMost), words.Ago(w.Since, v.Now), heard})
 		}
 		b.WriteString("\n" + t.Render(a.width(), a.caps()))
+		for _, w := range v.Workers {
+			for _, line := range w.Leaves() {
+				b.WriteString(strings.Join(term.Wrap("", line, a.width()), "\n") + "\n")
+			}
+		}
 	}
 	if len(v.Turns) > 0 {
 		t := term.Table{Head: []string{"AT WORK", "FOR", "BY", "EPOCH", "LEASE LASTS"}, Right: []int{3}, Give: []int{2, 0}, Drop: []int{3}}

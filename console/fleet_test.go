@@ -79,7 +79,7 @@ func TestFleetPage(t *testing.T) {
 	w, err := fleet.NewWorker(f, fleet.Config{
 		Address: address, Registry: &registry.Registry{Entries: map[string]registry.Entry{"ants": {Use: file}}, Env: func(string) string { return "" }},
 		Each:   engine.Config{Store: db, Options: engine.Options{Mode: collection.Forward, Lane: collection.Incremental}},
-		Holder: process.This(), Version: "v1.2.3-test", Say: func(fleet.Event) {},
+		Holder: process.This(), Version: "v1.2.3-test", Beat: 50 * time.Millisecond, Say: func(fleet.Event) {},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -91,8 +91,17 @@ func TestFleetPage(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatal("the worker does nothing in a minute")
 	}
+	for begun := time.Now(); ; time.Sleep(10 * time.Millisecond) { // until a beat has told what it lacks
+		v, _, err := fleet.Look(t.Context(), db)
+		if err != nil || time.Since(begun) > time.Minute {
+			t.Fatalf("the worker lacks nothing after a minute: %+v, %v", v.Workers, err)
+		}
+		if len(v.Workers) == 1 && v.Workers[0].Lacks["strange"].Why != "" {
+			break
+		}
+	}
 	page := says(t, s.get(t, ana, "/fleet"), http.StatusOK, "1 worker, 1 turn at work", w.Name(), "v1.2.3-test", "1 of 2", "In hand", `data-l="Lease lasts"`,
-		`href="/connectors/strange"`, "hourly &lt;b&gt;", "collect it at 17 * * * *", "none is made up for")
+		`href="/connectors/strange"`, w.Name()+" leaves strange to others: no file of it here", "No worker can take strange", "hourly &lt;b&gt;", "collect it at 17 * * * *", "none is made up for")
 	if hand := page[strings.Index(page, "<h2>In hand"):strings.Index(page, "<h2>Waiting")]; !strings.Contains(hand, `href="/connectors/ants"`) || strings.Contains(hand, "none") {
 		t.Errorf("the turn of ants, with its lease, is not in hand:\n%s", hand)
 	}

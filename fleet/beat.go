@@ -36,7 +36,7 @@ func (w *Worker) beat(ctx context.Context) error {
 	var todo found
 	before := time.Now()
 	err := w.beats.ask(ctx, beatQuery, []any{w.id, gone.Seconds(), lostAfter.Seconds(),
-		w.Holder.Host, w.Holder.PID, w.Version, w.AtMost, draining, turns, w.lock(), w.beats.since}, &server, &least, &schema,
+		w.Holder.Host, w.Holder.PID, w.Version, w.AtMost, draining, turns, w.lock(), w.beats.since, w.lacked(time.Now())}, &server, &least, &schema,
 		&todo.orphans, &todo.schedules, &todo.due, &since)
 	if err != nil {
 		w.release()
@@ -139,9 +139,9 @@ const orphansQuery = `
 // took for dead in an outage of the server has a row again, and is as old as it was.
 const beatQuery = `
 	WITH me AS (
-		INSERT INTO fleet_workers (id, host, pid, version, at_most, draining, jobs, lock, started_at, seen_at)
-		VALUES ($1, $4, $5, $6, $7, $8, $9, $10, coalesce($11, clock_timestamp()), clock_timestamp())
-		ON CONFLICT (id) DO UPDATE SET seen_at = clock_timestamp(), draining = $8, jobs = $9 RETURNING started_at
+		INSERT INTO fleet_workers (id, host, pid, version, at_most, draining, jobs, lock, started_at, seen_at, lacks)
+		VALUES ($1, $4, $5, $6, $7, $8, $9, $10, coalesce($11, clock_timestamp()), clock_timestamp(), $12)
+		ON CONFLICT (id) DO UPDATE SET seen_at = clock_timestamp(), draining = $8, jobs = $9, lacks = $12 RETURNING started_at
 	)
 	SELECT clock_timestamp(), (SELECT least FROM fleet_version), (SELECT max(version_id) FROM goose_db_version),
 		EXISTS (` + orphansQuery + `) OR EXISTS (` + deadQuery + `),

@@ -36,6 +36,19 @@ func EndSession(ctx context.Context, w *Worker) error {
 	return err
 }
 
+// Lacked is what a beat at a time says that a worker lacks.
+func Lacked(w *Worker, now time.Time) map[string]Lack { return w.lacked(now) }
+
+// TryAgain lets a worker try again what it lacks.
+func TryAgain(w *Worker) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for connector, lack := range w.lacks {
+		w.lacks[connector] = Lack{Why: lack.Why, Until: time.Now()}
+	}
+	w.look()
+}
+
 // OccupyAllButOne takes all connections of a worker but one, beside the one of its session.
 func OccupyAllButOne(ctx context.Context, t interface {
 	Helper()

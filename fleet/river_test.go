@@ -31,7 +31,7 @@ const riverTables = `
 // asVersion1 makes the tables of a fleet what they were with River.
 func (p *place) asVersion1() {
 	p.Helper()
-	p.exec(`DROP TABLE fleet_turns; ALTER TABLE fleet_version DROP COLUMN least; UPDATE fleet_version SET version = 1;` + riverTables)
+	p.exec(`DROP TABLE fleet_turns; ALTER TABLE fleet_workers DROP COLUMN lacks; ALTER TABLE fleet_version DROP COLUMN least; UPDATE fleet_version SET version = 1;` + riverTables)
 }
 
 func (p *place) exec(query string) {

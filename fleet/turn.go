@@ -84,10 +84,25 @@ func (w *Worker) work(ctx context.Context, t turn) (later *back) {
 // left leaves a turn to the others, as this worker lacks what it takes.
 func (w *Worker) left(t turn, err error) *back {
 	w.mu.Lock()
-	w.lacks[t.connector] = time.Now().Add(lackedFor)
+	w.lacks[t.connector] = Lack{Why: whyLeft(err), Until: time.Now().Add(lackedFor)}
 	w.mu.Unlock()
 	w.sayOnce(Event{Kind: TurnLeft, Worker: w.id, Connector: t.connector, Err: err})
 	return &back{}
+}
+
+// whyLeft says why a turn is left to others, for all who see the database: an error may quote a file, and
+// with it a secret, so that its words stay in the log of this worker.
+func whyLeft(err error) string {
+	code, text := problem.CodeOf(err), "its file or a secret cannot be used here, as the log of the worker says"
+	switch code {
+	case "E0201", "E0207":
+		text = "no file of it here"
+	case "E0302":
+		text = "its secret is missing here, or cannot be used"
+	case "E0209":
+		text = "its file here does not go with what was collected"
+	}
+	return text + " (" + code + ")"
 }
 
 // resolve finds a connector, which may take a command that prints a secret: it is asked anew
@@ -112,6 +127,9 @@ func (w *Worker) run(ctx context.Context, id int64, target registry.Target) (run
 		c.Options.MaxTime = w.Turn
 	}
 	c.Begun = func() error {
+		w.mu.Lock()
+		delete(w.lacks, target.Name)
+		w.mu.Unlock()
 		w.Say(Event{Kind: TurnBegun, Worker: w.id, Connector: target.Name})
 		return nil
 	}

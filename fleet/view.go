@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"collect/internal/jsonout"
@@ -35,7 +37,14 @@ type WorkerView struct {
 	AtMost            int
 	Since, Seen       time.Time
 	Draining          bool
-	Died              bool // it was not heard of for as long as a lease lasts, in which the server was there
+	Died              bool            // it was not heard of for as long as a lease lasts, in which the server was there
+	Lacks             map[string]Lack // by connector
+}
+
+// A Lack says why a worker leaves the turns of a connector to others.
+type Lack struct {
+	Why   string    `json:"why"`   // no value of a secret is in it
+	Until time.Time `json:"until"` // it tries again, if a turn is due
 }
 
 // A TurnView is a turn at work.
@@ -125,6 +134,52 @@ func (v View) Busy(worker string) (n int) {
 	return n
 }
 
+// Leaves says what a worker leaves to others, a line for each reason.
+func (w WorkerView) Leaves() (lines []string) {
+	if w.Died {
+		return nil
+	}
+	of := map[string][]string{}
+	for _, connector := range slices.Sorted(maps.Keys(w.Lacks)) {
+		why := w.Lacks[connector].Why
+		of[why] = append(of[why], connector)
+	}
+	for _, why := range slices.Sorted(maps.Keys(of)) {
+		lines = append(lines, words.Clean(fmt.Sprintf("%s leaves %s to others: %s", w.ID, some(of[why]), why)))
+	}
+	return lines
+}
+
+// some names the first connectors, and counts the others.
+func some(connectors []string) string {
+	const named = 3
+	text := strings.Join(connectors[:min(len(connectors), named)], ", ")
+	if more := len(connectors) - named; more > 0 {
+		text += " and " + words.Count(int64(more)) + " more"
+	}
+	return text
+}
+
+// Nobody says which connectors are due that each worker lacks, and what to do; "" if there are none.
+func (v View) Nobody() string {
+	takes := slices.DeleteFunc(slices.Clone(v.Workers), func(w WorkerView) bool { return w.Died || w.Draining })
+	var all []string
+	var first string
+	for _, wait := range v.Waits {
+		if len(takes) == 0 || wait.Due.After(v.Now) || slices.ContainsFunc(takes, func(w WorkerView) bool { return w.Lacks[wait.Connector].Why == "" }) {
+			continue
+		}
+		if all == nil {
+			first = takes[0].Lacks[wait.Connector].Why
+		}
+		all = append(all, wait.Connector)
+	}
+	if all == nil {
+		return ""
+	}
+	return words.Clean(fmt.Sprintf("No worker can take %s: %s; copy its file or set its secret on one of them", some(all), first))
+}
+
 // Lease returns how long the lease of a turn lasts, unless it is renewed; 0 if it has none.
 func (v View) Lease(t TurnView) time.Duration {
 	if t.Epoch == 0 {
@@ -176,6 +231,9 @@ func (v View) Sentence() string {
 	if alive == 0 && len(v.Waits) > 0 {
 		text += ". Nobody works: start a worker with: collect worker"
 	}
+	if nobody := v.Nobody(); nobody != "" {
+		text += ". " + nobody
+	}
 	return text
 }
 
@@ -204,9 +262,13 @@ func look(ctx context.Context, db store.Reader, into any, query string, args ...
 }
 
 // viewQuery is a [View] as JSON: one statement sees one state of the database.
+//
+// A column that came after the second version is read from the whole row: nobody has brought the tables
+// up to date, perhaps, when a newer collect looks.
 const viewQuery = `SELECT json_build_object('now', clock_timestamp(), 'began', pg_postmaster_start_time(),
 	'workers', (SELECT json_agg(json_build_object('id', id, 'host', host, 'pid', pid, 'version', version, 'atMost', at_most,
-			'since', started_at, 'seen', seen_at, 'draining', draining) ORDER BY host, pid)
+			'since', started_at, 'seen', seen_at, 'draining', draining,
+			'lacks', to_jsonb(fleet_workers) -> 'lacks') ORDER BY host, pid)
 		FROM fleet_workers),
 	'turns', (SELECT json_agg(json_build_object('connector', t.connector, 'worker', t.worker,
 			'since', t.taken_at, 'epoch', coalesce(l.epoch, 0), 'expires', coalesce(l.expires_at, clock_timestamp())) ORDER BY t.taken_at)
@@ -275,7 +337,15 @@ type WorkerLine struct {
 	Started  jsonout.Time `json:"started_at"`
 	Seen     jsonout.Time `json:"seen_at"`
 	Draining bool         `json:"draining"`
-	Died     bool         `json:"died"` // not heard of for 30 s
+	Died     bool         `json:"died"`  // not heard of for 30 s
+	Lacks    []LackLine   `json:"lacks"` // by connector
+}
+
+// A LackLine is a [Lack] as JSON.
+type LackLine struct {
+	Connector string       `json:"connector"`
+	Why       string       `json:"why"`
+	Until     jsonout.Time `json:"until"`
 }
 
 // A TurnLine is a TurnView as JSON.
@@ -319,7 +389,12 @@ func (v View) Line() ViewLine {
 	l := ViewLine{At: jsonout.Time(v.Now), Waiting: v.Waiting, Lag: v.Oldest.Seconds(), Later: v.Later, NextAt: jsonout.Time(v.Next),
 		Workers: []WorkerLine{}, Turns: []TurnLine{}, Waits: []WaitLine{}, Schedules: ScheduleLines(v.Schedules), Orders: []OrderLine{}}
 	for _, w := range v.Workers {
-		l.Workers = append(l.Workers, WorkerLine{w.ID, w.Host, w.PID, w.Version, w.AtMost, jsonout.Time(w.Since), jsonout.Time(w.Seen), w.Draining, w.Died})
+		lacks := []LackLine{}
+		for _, connector := range slices.Sorted(maps.Keys(w.Lacks)) {
+			lack := w.Lacks[connector]
+			lacks = append(lacks, LackLine{connector, lack.Why, jsonout.Time(lack.Until)})
+		}
+		l.Workers = append(l.Workers, WorkerLine{w.ID, w.Host, w.PID, w.Version, w.AtMost, jsonout.Time(w.Since), jsonout.Time(w.Seen), w.Draining, w.Died, lacks})
 	}
 	for _, t := range v.Turns {
 		l.Turns = append(l.Turns, TurnLine{t.Connector, t.Worker, jsonout.Time(t.Since), t.Epoch, jsonout.Time(t.Expires)})

@@ -3,6 +3,7 @@ package fleet
 import (
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -46,5 +47,42 @@ func TestTurnsOfTheDead(t *testing.T) {
 	}
 	if want := "0 workers (2 died), 1 turn at work, 2 due (the oldest for 60 s), 1 later (the first 12:01:00 UTC). Nobody works: start a worker with: collect worker"; v.Sentence() != want {
 		t.Errorf("Sentence:\n%s\nwant:\n%s", v.Sentence(), want)
+	}
+}
+
+// TestNobody: a connector is said to need a person if it is due and each worker that takes turns lacks it.
+func TestNobody(t *testing.T) {
+	now := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
+	lacks := func(names ...string) map[string]Lack {
+		all := map[string]Lack{}
+		for _, name := range names {
+			all[name] = Lack{Why: "no file of it here"}
+		}
+		return all
+	}
+	waits := []WaitView{{"ants", now.Add(-time.Minute)}, {"bees", now}, {"cats", now.Add(time.Minute)}}
+	const one = "No worker can take ants: no file of it here; copy its file or set its secret on one of them"
+	for what, tc := range map[string]struct {
+		workers []WorkerView
+		want    string
+	}{
+		"nobody is there":              {nil, ""},
+		"one takes it":                 {[]WorkerView{{Lacks: lacks("ants")}, {}}, ""},
+		"all lack it":                  {[]WorkerView{{Lacks: lacks("ants")}, {Lacks: lacks("ants", "bees")}}, one},
+		"who takes it drains":          {[]WorkerView{{Lacks: lacks("ants")}, {Draining: true}}, one},
+		"who takes it died":            {[]WorkerView{{Lacks: lacks("ants")}, {Died: true}}, one},
+		"what is not due is not asked": {[]WorkerView{{Lacks: lacks("cats")}}, ""},
+		"two":                          {[]WorkerView{{Lacks: lacks("ants", "bees", "cats")}}, "No worker can take ants, bees: no file of it here; copy its file or set its secret on one of them"},
+	} {
+		v := View{Now: now, Workers: tc.workers, Waits: waits}
+		if got := v.Nobody(); got != tc.want {
+			t.Errorf("%s: %q, want %q", what, got, tc.want)
+		}
+		if got := strings.HasSuffix(v.Sentence(), ". "+tc.want); got != (tc.want != "") {
+			t.Errorf("%s: the fleet stands so: %s", what, v.Sentence())
+		}
+	}
+	if got, want := some([]string{"a", "b", "c", "d", "e"}), "a, b, c and 2 more"; got != want {
+		t.Errorf("some: %q, want %q", got, want)
 	}
 }

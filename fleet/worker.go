@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -70,7 +71,7 @@ type Worker struct {
 	hand     map[int64]*engine.Run // by turn; nil until it begins
 	draining bool
 	said     map[string]bool
-	lacks    map[string]time.Time // by connector that it left to others: until when
+	lacks    map[string]Lack // by connector that it left to others
 }
 
 // NewWorker makes a worker of a fleet, which stays the caller's.
@@ -87,7 +88,7 @@ func NewWorker(f *Fleet, c Config) (*Worker, error) {
 	shared := *c.Registry
 	shared.Shared = f.pool
 	c.Registry = &shared
-	w := &Worker{Config: c, fleet: f, mayTake: make(chan struct{}, 1), drains: make(chan struct{}), hand: map[int64]*engine.Run{}, said: map[string]bool{}, lacks: map[string]time.Time{}}
+	w := &Worker{Config: c, fleet: f, mayTake: make(chan struct{}, 1), drains: make(chan struct{}), hand: map[int64]*engine.Run{}, said: map[string]bool{}, lacks: map[string]Lack{}}
 	w.id = fmt.Sprintf("%s-%d-%s", c.Holder.Host, c.Holder.PID, rand.Text()[:6])
 	return w, nil
 }
@@ -229,12 +230,21 @@ func (w *Worker) lacking(now time.Time) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	all := []string{}
-	for connector, until := range w.lacks {
-		if now.Before(until) {
+	for connector, lack := range w.lacks {
+		if now.Before(lack.Until) {
 			all = append(all, connector)
 		}
 	}
 	return all
+}
+
+// lacked returns what a beat says that the worker lacks. It is kept for two beats after it is to be tried
+// again: that a worker tries is no news for who looks at the fleet, and a beat is what lets it try.
+func (w *Worker) lacked(now time.Time) map[string]Lack {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	maps.DeleteFunc(w.lacks, func(_ string, lack Lack) bool { return !now.Before(lack.Until.Add(2 * w.Beat)) })
+	return maps.Clone(w.lacks)
 }
 
 // sayOnce says what is so of a connector until it is otherwise.
