@@ -337,6 +337,7 @@ func TestLacking(t *testing.T) {
 	if err := os.WriteFile(other, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	why := map[string]string{"without a file": "no file of it here (E0201)", "with another file": "its file here does not go with what was collected (E0209)"}
 	for what, entries := range map[string]map[string]registry.Entry{
 		"without a file": {}, "with another file": {"ants": {Use: other}},
 	} {
@@ -351,6 +352,9 @@ func TestLacking(t *testing.T) {
 			p.enqueue("ants")
 			if e := stranger.await(fleet.TurnLeft, "ants"); e.Err == nil {
 				t.Error("no reason is told")
+			}
+			if got := fleet.Lacked(stranger.Worker, time.Now())["ants"].Why; got != why[what] {
+				t.Errorf("the others are told %q, want %q", got, why[what])
 			}
 			p.enqueue("ants")
 			stranger.drain() // what it took it has put back
