@@ -30,6 +30,28 @@ func TestDeadlineStopsWaits(t *testing.T) {
 	}
 }
 
+// TestAnswersMayComeBeforeTheDeadline: while everything is refused, a probe hangs. Its answer
+// may let others leave before it is given up, so their run goes on until its end, and is told
+// no time then.
+func TestAnswersMayComeBeforeTheDeadline(t *testing.T) {
+	g, now := open(t, collection.Provider{Concurrency: collection.Concurrency{Max: 4}}), t0
+	refused := gate.Outcome{Signal: law.Throttled, Hold: -1}
+	for range 2 {
+		now, _ = attempt(t, g, now, refused)
+	}
+	now = g.Plan(&gate.Request{}, now).Until
+	g.Leave(&gate.Request{}, now)
+	until := g.Plan(&gate.Request{}, now).Until
+	deadline := now.Add(until.Sub(now) / 2)
+	r := &gate.Request{Deadline: deadline}
+	if plan := g.Plan(r, now); plan.Stop != nil || !plan.Until.Equal(until) {
+		t.Fatalf("beside the probe: %+v, want a wait until %v", plan, until)
+	}
+	if stop := g.Plan(r, deadline).Stop; stop == nil || stop.Reason != collection.WallClock || !stop.NotBefore.IsZero() {
+		t.Errorf("at the deadline: %+v, want wall_clock, and no time", stop)
+	}
+}
+
 // TestOpenBreakerAndTheDeadline: a run that ends before the breaker lets a
 // probe out is told when that is; one that lasts longer waits.
 func TestOpenBreakerAndTheDeadline(t *testing.T) {
