@@ -106,9 +106,12 @@ func TestRoutesAreBounded(t *testing.T) {
 		t.Errorf("%d routes, want 64", got)
 	}
 	state := g.Snapshot(now)
-	if again := resume(t, declared, state, now); again.Routes() != 64 {
+	again := resume(t, declared, state, now)
+	if again.Routes() != 64 {
 		t.Errorf("%d routes after a restart, want 64", again.Routes())
-	} else if twice := again.Snapshot(now); string(twice) != string(state) {
+	}
+	state = again.Snapshot(now) // without the counts of routes that were heard long ago
+	if twice := resume(t, declared, state, now).Snapshot(now); string(twice) != string(state) {
 		t.Errorf("saved as\n%s\nand again as\n%s", state, twice)
 	}
 }

@@ -15,12 +15,17 @@ const (
 // A delivered is what was answered: in all, in the count that is under way, and
 // lately.
 type delivered struct {
-	work    float64  // of all answers there ever were,
-	before  float64  // and of those before the count
-	began   Moment   // of the count
-	answers int      // since then
-	latest  []served // answers: a ring
-	head    int      // its oldest, when it is full
+	work    float64       // of all answers there ever were,
+	before  float64       // and of those before the count
+	began   Moment        // of the count
+	answers int           // since then,
+	earlier int           // of which so many in the runs before
+	missed  time.Duration // and in which nobody asked for so long: between runs,
+	unasked time.Duration // the last of these
+	until   Moment        // when those were heard last
+	cut     bool          // it began with a run, and what was answered before that is not known
+	latest  []served      // answers: a ring
+	head    int           // its oldest, when it is full
 }
 
 // A served is an answer and what it cost.
@@ -46,7 +51,21 @@ func (d *delivered) observe(work float64, idle time.Duration, now Moment) {
 }
 
 // begin begins a new count.
-func (d *delivered) begin(now Moment) { d.began, d.answers, d.before = now, 0, d.work }
+func (d *delivered) begin(now Moment) {
+	d.began, d.answers, d.earlier, d.until, d.missed, d.before, d.cut = now, 0, 0, 0, 0, d.work, false
+}
+
+// goOn goes on with the count of a run before, which ended age ago. Its beginning counts
+// from the first request that is asked for: see Next. Nothing was missed while everything
+// was refused.
+func (d *delivered) goOn(c *keptCount, age time.Duration, refused bool) {
+	if d.missed, d.unasked = max(0, c.Missed), 0; !refused {
+		d.missed, d.unasked = d.missed+age, age
+	}
+	d.began, d.before = -age-c.For, d.work-c.Work
+	d.answers = max(0, min(c.Answers, countMost))
+	d.earlier, d.until, d.cut = d.answers, -age, c.Cut
+}
 
 // counted returns the work of the count.
 func (d *delivered) counted() float64 { return d.work - d.before }

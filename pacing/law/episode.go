@@ -25,7 +25,8 @@ const (
 // after it.
 type episode struct {
 	blocked   bool          // it is open
-	inherited bool          // it began in a run before, and nothing was refused in this one
+	before    bool          // it began in a run before,
+	inherited bool          // whose count does not go on, and nothing was refused in this one
 	weak      bool          // nothing but bare 503s, or losses
 	slow      bool          // answers took nearly as long as what was lost: the provider is not away
 	spent     bool          // it began when nothing, or the last of a budget, was left: it says nothing of the pace
@@ -76,7 +77,7 @@ func (p *plateau) block(o *Outcome, now Moment) {
 	p.doubt, p.carried, p.trying = 0, 0, 0
 	p.at, p.failed, p.asked = now, now, max(0, o.Hold)
 	p.burst = p.burstRate(now)
-	p.weak, p.slow, p.tries, p.blocked = o.Weak, false, 0, true
+	p.weak, p.slow, p.tries, p.blocked, p.before = o.Weak, false, 0, true, false
 	if p.was == following && !o.Weak && !p.spent {
 		p.disbelieve(now)
 	}

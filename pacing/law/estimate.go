@@ -29,16 +29,21 @@ type estimate struct {
 	bannedFor time.Duration // for so long, since it was last raised,
 	bannedAge time.Duration // and since the account was refused
 
-	first   Moment  // when the first request was asked for
-	guesses int32   // episodes in a row without an estimate
-	refuted bool    // a plateau that a probe seemed to prove was refused
-	lower   int32   // episodes in a row that found less
-	agreed  int32   // episodes in a row that found the same
-	slowed  float64 // the plateau before an episode whose block made the count less; 0: there was none
-	granted float64 // and what was answered since the one before, less what counts scatter by
-	ignored int32   // such episodes that are to change nothing
-	ignores int32   // how many those were at first
-	lone    bool    // the limit is of one count, and nothing was known before
+	first   Moment // when the first request was asked for
+	guesses int32  // episodes in a row without an estimate
+	refuted bool   // a plateau that a probe seemed to prove was refused
+	lower   int32  // episodes in a row that found less
+	agreed  int32  // episodes in a row that found the same
+	blocks  futile // episodes whose block made the count less
+	lone    bool   // the limit is of one count, and nothing was known before
+}
+
+// A futile tells of episodes that the pace may have nothing to do with: see vain.
+type futile struct {
+	Slowed  float64 `json:"slowed_from,omitempty"` // the plateau before the last one; 0: there was none
+	Granted float64 `json:"granted,omitempty"`     // and what was answered since the one before, less what counts scatter by
+	Ignored int32   `json:"ignored,omitempty"`     // such episodes that are to change nothing
+	Ignores int32   `json:"ignores,omitempty"`     // how many those were at first
 }
 
 // measure learns the window from the length of the block: the smallest usual
@@ -78,6 +83,7 @@ func (p *plateau) estimated(now Moment) float64 {
 // counted returns the rate of what was answered since the count began.
 func (p *plateau) counted(now Moment) float64 {
 	span := now - p.done.began
+	span -= min(p.done.missed, scale(span, blockShare)) // nor will be asked in the next runs
 	if p.window > 0 && p.at-p.done.began <= p.window {
 		span = min(span, p.window) // all of it was in one window
 	}
@@ -87,7 +93,8 @@ func (p *plateau) counted(now Moment) float64 {
 // learn returns the plateau that the episode which has just ended calls for.
 func (p *plateau) learn(now Moment) float64 {
 	idle := float64(p.lasted+p.losses.unseen) > blockShare*float64(now-p.done.began)
-	cut := p.done.began == p.first && p.at-p.first < max(p.window, usualWindow(p.lasted)) // what the run before used of the window is not counted
+	cut := p.done.cut && p.at-p.done.began < max(p.window, usualWindow(p.lasted)) || // what the run before used of the window is not counted
+		float64(p.done.missed) > blockShare*float64(now-p.done.began) // nor what might have been had
 	est := p.estimated(now)
 	if p.slow && est > 0 { // in the episode, the provider worked on what was given up
 		est = max(est, p.burst)
@@ -150,7 +157,7 @@ func (p *plateau) learn(now Moment) float64 {
 // plateau again, and the next such episodes, each time twice as many, change
 // nothing.
 func (p *plateau) vain(now Moment) bool {
-	if p.target == 0 || p.done.answers < enough {
+	if p.target == 0 || p.done.answers < enough || p.done.cut {
 		return false
 	}
 	work := p.done.counted()
@@ -159,17 +166,17 @@ func (p *plateau) vain(now Moment) bool {
 		return false
 	}
 	switch {
-	case p.ignored > 0 && work > p.granted/2:
-		p.ignored--
+	case p.blocks.Ignored > 0 && work > p.blocks.Granted/2:
+		p.blocks.Ignored--
 		p.resume()
-	case p.slowed > p.target && work < p.granted:
-		p.ignores = max(1, 2*p.ignores)
-		p.ignored = p.ignores
-		p.known = max(p.known, p.slowed)
-		p.climb(p.slowed)
-		p.slowed = 0
+	case p.blocks.Slowed > p.target && work < p.blocks.Granted:
+		p.blocks.Ignores = max(1, 2*p.blocks.Ignores)
+		p.blocks.Ignored = p.blocks.Ignores
+		p.known = max(p.known, p.blocks.Slowed)
+		p.climb(p.blocks.Slowed)
+		p.blocks.Slowed = 0
 	default:
-		p.slowed, p.granted, p.ignored = p.target, (1-agrees)*work, 0
+		p.blocks.Slowed, p.blocks.Granted, p.blocks.Ignored = p.target, (1-agrees)*work, 0
 		return false
 	}
 	p.done.begin(now)
@@ -226,7 +233,7 @@ func (p *plateau) guess(was mode) float64 {
 // confirm takes an estimate that agrees with the others.
 func (p *plateau) confirm(est float64) float64 {
 	p.known = max(est, p.known+(est-p.known)/4) // a count is a lower bound
-	p.lower, p.tooFast, p.slowed = 0, 0, 0
+	p.lower, p.tooFast, p.blocks.Slowed = 0, 0, 0
 	target := margin * p.known
 	if p.was != probing {
 		p.refuted = true

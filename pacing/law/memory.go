@@ -73,7 +73,19 @@ type keptPlateau struct {
 	Clean   int32         `json:"earned_clean,omitempty"`      // answers that were counted towards a higher one
 	Spoke   bool          `json:"spoke,omitempty"`             // the provider said once that it had enough, or when it would
 	Backoff *keptBackoff  `json:"backoff,omitempty"`           // everything was refused
+	Count   *keptCount    `json:"count,omitempty"`             // of what was answered since the last episode
+	episodes
 	budget
+}
+
+// Episodes are what earlier refusals tell of those to come: each of many short runs would
+// find it anew, by being refused.
+type episodes struct {
+	Dear   time.Duration `json:"block_ns,omitempty"`       // what the last one cost that was learned from,
+	Ago    time.Duration `json:"since_block_ns,omitempty"` // and how long ago that was over, when the provider was heard
+	Missed int32         `json:"probes_refused,omitempty"` // in a row
+	Unseen time.Duration `json:"unseen_ns,omitempty"`      // requests are lost, or given up on the way, which is noticed after so long
+	Vain   *futile       `json:"in_vain,omitempty"`        // refusals that the pace may have nothing to do with
 }
 
 // A budget is an announced limit with a window of many minutes, which may be
@@ -91,7 +103,7 @@ func (m Memory) Part(of float64) Memory {
 	}
 	if m.Plateau != nil {
 		kp := *m.Plateau
-		kp.Target, kp.Limit, kp.Trying, kp.Backoff = of*kp.Target, of*kp.Limit, of*kp.Trying, nil
+		kp.Target, kp.Limit, kp.Trying, kp.Backoff, kp.Count, kp.episodes = of*kp.Target, of*kp.Limit, of*kp.Trying, nil, nil, episodes{}
 		m.Plateau = &kp
 	}
 	return m
@@ -129,10 +141,38 @@ const pauseLongest = pauseCap + 3*pauseCap/20
 // everything was refused. The next process goes on with it: it waits for the end
 // of the pause and asks once, and does not begin with short pauses again.
 type keptBackoff struct {
-	From    float64       `json:"from_per_second"` // the pace before it
-	For     time.Duration `json:"for_ns"`          // it had lasted when the provider was last heard,
-	Pause   time.Duration `json:"pause_ns"`        // and from then on nothing was to leave for so long
-	Refused int32         `json:"refused"`         // probes
+	From    float64       `json:"from_per_second"`             // the pace before it
+	For     time.Duration `json:"for_ns"`                      // it had lasted when the provider was last heard,
+	Pause   time.Duration `json:"pause_ns"`                    // and from then on nothing was to leave for so long
+	Refused int32         `json:"refused"`                     // probes
+	Asked   time.Duration `json:"asked_ns,omitempty"`          // by Retry-After
+	Was     mode          `json:"was,omitempty"`               // the mode in which it began
+	Slow    bool          `json:"slow,omitempty"`              // requests were lost, or given up on the way, by a server that is not away
+	Goal    float64       `json:"goal_per_second,omitempty"`   // of a climb
+	Burst   float64       `json:"burst_per_second,omitempty"`  // what was answered shortly before
+	Proven  float64       `json:"proven_per_second,omitempty"` // the highest level of a probe that held,
+	Tried   time.Duration `json:"tried_ns,omitempty"`          // and for how long the last one did
+}
+
+// A keptCount is the saved form of a count that no episode has ended. The next process
+// goes on with it if it begins soon: see goesOn.
+type keptCount struct {
+	Work    float64       `json:"work"`
+	Answers int           `json:"answers"`
+	For     time.Duration `json:"for_ns"`              // until the provider was last heard,
+	Missed  time.Duration `json:"missed_ns,omitempty"` // of which nobody asked for so long
+	Cut     bool          `json:"cut,omitempty"`       // it began with a run, and what was answered before that is not known
+}
+
+// goesOn reports whether the count goes on in a process that begins so long after the
+// provider was heard, whether everything was refused then or not: no longer than the
+// longest window, and than it is known for how long everything was.
+func (c *keptCount) goesOn(after time.Duration, refused bool) bool {
+	return c.sane() && after <= longOutage && (!refused || after <= c.For/2)
+}
+
+func (c *keptCount) sane() bool {
+	return c != nil && c.Work > 0 && !math.IsInf(c.Work, 0) && c.For > 0 && c.For <= longestCount
 }
 
 // Backoff returns for how long nothing should leave yet, because everything was

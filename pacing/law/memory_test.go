@@ -269,7 +269,7 @@ func TestShortRunsAfterAStorm(t *testing.T) {
 		return law.Result{Signal: law.Succeeded}
 	}
 	var m law.Memory
-	for n := range 20 {
+	for n := range 25 {
 		l := law.NewLearner(1, 50)
 		if n > 0 {
 			l.Restore(m, time.Second)
@@ -290,6 +290,6 @@ func TestShortRunsAfterAStorm(t *testing.T) {
 		now = began.Add(short + time.Second)
 	}
 	if got := m.PerSecond(); got < 10 {
-		t.Errorf("after 20 runs it keeps %.2f/s, want at least 10", got)
+		t.Errorf("after 25 runs it keeps %.2f/s, want at least 10", got)
 	}
 }

@@ -127,9 +127,17 @@ func (p *plateau) Known(d Ticket, o Outcome) bool {
 // for waits a whole interval.
 func (p *plateau) Next(now Moment) (at Moment, open bool) {
 	if p.tat == 0 {
-		p.tat, p.done.began, p.first = now+interval(p.pace()), now, now
-		if p.inherited {
+		p.tat, p.first = now+interval(p.pace()), now
+		p.done.cut = p.done.cut || p.heard && p.done.began == 0
+		p.done.began, p.done.until = p.done.began+now, p.done.until+now
+		if p.ended < 0 { // in a run before
+			p.ended += now
+		}
+		if p.blocked { // since a run before
 			p.at, p.failed, p.pause = p.at+now, p.failed+now, p.pause+now
+			for i := range p.levels {
+				p.levels[i].at += now
+			}
 		}
 	}
 	if p.thrift > 0 && now >= p.thrifty {

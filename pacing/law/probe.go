@@ -185,7 +185,7 @@ func (p *plateau) stride() float64 {
 // is over.
 func (p *plateau) pays(now Moment) bool {
 	cost := scale(p.dear, float64(p.missed+2)/2)
-	return now-p.ended > cost && now-p.first > scale(cost, 1/p.stride())
+	return now-p.ended > cost && now-min(p.first, p.ended) > scale(cost, 1/p.stride())
 }
 
 // try begins a level at rate.

@@ -20,30 +20,21 @@ const (
 // what was right half an hour ago is not doubted first.
 const calmFor = 5 * time.Minute
 
-// countMost bounds a count that was kept.
-const countMost = 1 << 20
+// What bounds a count that was kept.
+const (
+	countMost    = 1 << 20
+	longestCount = 30 * 24 * time.Hour
+	missedMost   = 1 << 10
+	ignoredMost  = 1 << 10
+)
 
 // Keep returns what a later process should know. A pace that one bad evening
 // left behind is worth nothing: only a plateau that is an estimate, or at which
 // answers became quick again, is kept when it is slower than the start.
 //
-// A run that ends while everything is refused keeps what it would know if the
-// refusals ended now: the next one cannot tell what they were about. If nothing was
-// answered before them, neither can this one.
+// What the end of an episode will tell is left to whoever sees it, or goes on much later:
+// see wake.
 func (p *plateau) Keep() Memory {
-	m := p.keep()
-	if k := p.backoff(); k != nil && !p.inherited && p.done.answers > 0 {
-		after := *p
-		after.recover(p.failed)
-		by := m.By
-		m = after.keep()
-		m.By, m.Plateau.Backoff = by, k
-	}
-	return m
-}
-
-// keep returns what is known now.
-func (p *plateau) keep() Memory {
 	m := Memory{By: p.limitedBy()}
 	kp := keptPlateau{Banned: p.banned, budget: p.longest()}
 	if p.banned > 0 {
@@ -62,10 +53,18 @@ func (p *plateau) keep() Memory {
 		if p.inFlight.capped() {
 			kp.Every = p.inFlight.every
 		}
-		kp.Late = p.late.usualLate
+		kp.Late, kp.Unseen = p.late.usualLate, p.losses.unseen
+		if p.blocks != (futile{}) {
+			blocks := p.blocks
+			kp.Vain = &blocks
+		}
+		if p.dear > 0 {
+			kp.Missed = p.missed
+			kp.Dear, kp.Ago = p.dear, max(0, cmp.Or(p.lastHeard(), p.settled)-p.ended)
+		}
 		kp.Slow, kp.Calm = p.slowBeyond, p.calmed(p.settled)
 		kp.Earned, kp.Clean, kp.Spoke = p.trust.earned, p.trust.clean, p.trust.spoke
-		kp.Backoff = p.backoff()
+		kp.Backoff, kp.Count = p.backoff(), p.count()
 		if kp.Limit > 0 || p.guessed() {
 			kp.Agreed, kp.TooFast = min(p.agreed, confirmed), p.tooFast
 		}
@@ -81,6 +80,19 @@ func (p *plateau) keep() Memory {
 		m.Plateau = &kp
 	}
 	return m
+}
+
+// count returns the count that is under way as it is kept; nil if there is none, or an
+// episode that is not kept ends it.
+func (p *plateau) count() *keptCount {
+	if p.done.answers == 0 || p.blocked && p.backoff() == nil {
+		return nil
+	}
+	missed := p.done.missed
+	if p.heardAt == 0 { // the next run counts it anew
+		missed -= p.done.unasked
+	}
+	return &keptCount{p.done.counted(), p.done.answers, p.lastHeard() - p.done.began, missed, p.done.cut}
 }
 
 // limitedBy returns what keeps the pace from being faster.
@@ -128,7 +140,7 @@ func (p *plateau) atPlateau() int {
 	case p.mode == probing:
 		return p.since
 	case p.mode == recovering: // a short run may end before it is at the plateau
-		return p.carried + p.done.answers
+		return p.carried + p.done.answers - p.done.earlier
 	}
 	return p.carried
 }
@@ -175,13 +187,18 @@ func (p *plateau) Restore(m Memory, age time.Duration) bool {
 	if kp.Long >= response.BudgetFrom {
 		p.gauges = append(p.gauges, &gauge{name: kp.Name, told: kp.Long})
 	}
-	p.believe(kp, age <= fullFor)
-	p.goOn(kp.Backoff, age)
-	rising := kp.Limit == 0 && !kp.Slow && !p.guessed()
-	if rising && kp.Target <= p.start {
+	p.believe(kp, age)
+	if kp.Limit > 0 || kp.Slow || p.guessed() {
+		p.target = kp.Target
+	}
+	p.wake(kp, age)
+	target := p.plateauOr(kp.Target)
+	rising := p.known == 0 && !kp.Slow && !p.guessed()
+	if rising && target <= p.start {
+		p.target = 0
 		return true
 	}
-	p.climb(min(kp.Target, p.bound()))
+	p.climb(min(target, p.bound()))
 	share := 1.0
 	switch {
 	case age > mostlyFor:
@@ -202,7 +219,8 @@ func (p *plateau) Restore(m Memory, age time.Duration) bool {
 
 // believe takes it for as sure as it was. Only what is fresh is not doubted for
 // the first minutes.
-func (p *plateau) believe(kp keptPlateau, fresh bool) {
+func (p *plateau) believe(kp keptPlateau, age time.Duration) {
+	fresh := age <= fullFor
 	if sane(kp.Limit) {
 		p.known, p.agreed = kp.Limit, max(0, min(kp.Agreed, confirmed))
 	}
@@ -214,6 +232,14 @@ func (p *plateau) believe(kp keptPlateau, fresh bool) {
 	}
 	if kp.Late > 0 && kp.Late < 1 { // each run would find anew that slower does not help
 		p.late.usualLate, p.late.late = kp.Late, kp.Late
+	}
+	if v := kp.Vain; v != nil && (v.Slowed == 0 || sane(v.Slowed)) {
+		p.blocks = futile{v.Slowed, max(0, v.Granted), max(0, min(v.Ignored, ignoredMost)), max(0, min(v.Ignores, ignoredMost))}
+	}
+	p.losses.unseen = max(0, min(kp.Unseen, longOutage))
+	if kp.Dear > 0 { // or each run would find anew what it costs
+		p.dear, p.missed = min(kp.Dear, banHolds), max(0, min(kp.Missed, missedMost))
+		p.lasted, p.ended = p.dear, -max(1, age+min(max(0, kp.Ago), banHolds))
 	}
 	if kp.Crowd > 0 && kp.Crowd < 1<<16 {
 		p.inFlight.places = kp.Crowd

@@ -1,10 +1,12 @@
 package sim_test
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"collect/collection"
 	"collect/pacing/sim"
 )
 
@@ -34,6 +36,31 @@ func TestRunsOfAMinute(t *testing.T) {
 				t.Logf("%.0f %% of the work with %d refusals", 100*s.Share, s.Refusals)
 				if s.Share < 0.65 || s.Refusals > 80 {
 					t.Errorf("%.0f %% of the work with %d refusals, want 65 %% with 80", 100*s.Share, s.Refusals)
+				}
+			})
+		})
+	}
+}
+
+// TestSlowGatewayInRunsOfAMinute: a server of one thread behind a gateway that gives up, as
+// above. What is in flight when a run ends was asked for in vain.
+func TestSlowGatewayInRunsOfAMinute(t *testing.T) {
+	t.Parallel()
+	for _, seconds := range []float64{1, 2, 3} {
+		t.Run(fmt.Sprint(seconds, " s each"), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := sim.Gateway(1/seconds, 4*seconds)
+				c := sim.Owned(collection.Provider{}, 0)
+				var state []byte
+				for range 60 {
+					sim.Play(p, c, 55*time.Second, &state)
+					time.Sleep(5 * time.Second)
+				}
+				s := p.Score(0, time.Hour)
+				t.Logf("%.0f %% of the work, %d of %d requests answered 504", 100*s.Share, s.Refusals, s.Requests)
+				if s.Share < 0.7 || s.Refusals > 80 {
+					t.Errorf("%.0f %% of the work, %d of %d requests answered 504; want 70 %%, and 80", 100*s.Share, s.Refusals, s.Requests)
 				}
 			})
 		})

@@ -56,6 +56,10 @@ func TestPage(t *testing.T) {
 		b.WriteString("\n## Jobs\n\nThe slowest is that of the third run and those after it, as a multiple of the second, where less than a second\n" +
 			"counts as one. The work is over all runs, and what a bucket has saved up between them is not asked for.\n\n" + jobsText(all))
 	}
+	if used := readRows(t, filepath.Join(filepath.Dir(*played), "ways", filepath.Base(*played))); len(used) > 0 {
+		b.WriteString("\n## Four ways of use\n\nAn hour of each family, in one run or in 60 as cron starts them, with a ceiling declared or nothing.\n" +
+			"Families of which an instance had less than 70 % in one of them.\n\n" + waysText(used))
+	}
 	b.WriteString("\n## Clients\n\n" + clientsText("client", law))
 	if len(parts) > 0 {
 		b.WriteString("\n## Without one of its parts\n\n" + clientsText("plateau law", parts))

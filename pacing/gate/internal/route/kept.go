@@ -3,6 +3,7 @@ package route
 import (
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"collect/pacing/gate/internal/timeline"
@@ -16,13 +17,61 @@ type Kept struct {
 	Key     string      `json:"key,omitempty"`
 	Stream  string      `json:"stream,omitempty"`           // whose refusals showed it
 	Tried   float64     `json:"tried_per_second,omitempty"` // the pace before the trial; 0: it is kept
-	Streams []string    `json:"streams,omitempty"`          // that were found to belong to it
-	Memory  *law.Memory `json:"memory,omitempty"`           // nil for the first
+	Trial   *keptTrial  `json:"trial,omitempty"`
+	Suspect []suspect   `json:"suspects,omitempty"` // of the first
+	Streams []string    `json:"streams,omitempty"`  // that were found to belong to it
+	Memory  *law.Memory `json:"memory,omitempty"`   // nil for the first
 	Hold    time.Time   `json:"hold_until,omitzero"`
 	Reserve time.Time   `json:"reserved_until,omitzero"`
 	Most    float64     `json:"announced_per_second,omitempty"`
 	Told    time.Time   `json:"announced_at,omitzero"`
 	Empty   int8        `json:"told_empty,omitempty"` // how often in a row it was announced that nothing is left
+}
+
+// A keptTrial is the saved form of a trial that has not ended: a run may be shorter.
+type keptTrial struct {
+	For     time.Duration `json:"for_ns"` // of the runs so far
+	Long    time.Duration `json:"long_ns"`
+	Answers float64       `json:"answers"`
+}
+
+// A suspect is the saved form of a suspicion.
+type suspect struct {
+	Stream string     `json:"of"`
+	Odds   float64    `json:"odds"`
+	Pace   float64    `json:"per_second,omitempty"`
+	Before law.Memory `json:"before"`
+}
+
+// suspects returns the suspicions that are kept.
+func (t *Table) suspects() (all []suspect) {
+	if t.mix == nil {
+		return nil
+	}
+	for stream, s := range t.mix.odds {
+		if s.odds > 0 {
+			all = append(all, suspect{stream, s.odds, s.pace, s.before})
+		}
+	}
+	slices.SortFunc(all, func(a, b suspect) int { return strings.Compare(a.Stream, b.Stream) })
+	return all
+}
+
+// suspect goes on with the suspicions of a run before.
+func (t *Table) suspect(all []suspect) {
+	for _, k := range all {
+		if k.Stream == "" || !(k.Odds > 0) || k.Odds > oddsMost || t.mix != nil && len(t.mix.odds) >= mostStreams {
+			continue
+		}
+		if t.mix == nil {
+			t.mix = &mix{odds: map[string]*suspicion{}}
+		}
+		s := &suspicion{odds: k.Odds, before: k.Before}
+		if k.Pace >= announcedSlowest && !math.IsInf(k.Pace, 1) {
+			s.pace = k.Pace
+		}
+		t.mix.odds[k.Stream] = s
+	}
 }
 
 // plain reports whether there is nothing to be kept of r but its law.
@@ -32,24 +81,29 @@ func (r *Route) plain(now law.Moment) bool {
 
 // Keep returns what is known of the routes.
 func (t *Table) Keep(clock *timeline.Timeline, now law.Moment) []Kept {
-	if len(t.All) == 1 && t.All[0].plain(now) {
+	suspects := t.suspects()
+	if len(t.All) == 1 && t.All[0].plain(now) && suspects == nil {
 		return nil
 	}
 	all := make([]Kept, len(t.All))
+	all[0].Suspect = suspects
 	for i, r := range t.All {
-		all[i] = Kept{Name: r.name, Key: r.key, Hold: clock.KeptAhead(r.Hold, now), Reserve: clock.KeptAhead(r.Reserve, now), Empty: r.Empty.told}
+		k := &all[i]
+		k.Name, k.Key, k.Empty = r.name, r.key, r.Empty.told
+		k.Hold, k.Reserve = clock.KeptAhead(r.Hold, now), clock.KeptAhead(r.Reserve, now)
 		if r.trial != nil {
-			all[i].Stream = r.trial.stream
+			k.Stream = r.trial.stream
 			if !r.trial.sure {
-				all[i].Tried = r.trial.pace
+				k.Tried = r.trial.pace
+				k.Trial = &keptTrial{now - r.trial.began, r.trial.long, r.trial.answers}
 			}
 		}
 		if r.Fresh(now) {
-			all[i].Most, all[i].Told = r.Most, clock.Kept(r.Told)
+			k.Most, k.Told = r.Most, clock.Kept(r.Told)
 		}
 		if i > 0 {
 			m := r.Memory(clock)
-			all[i].Memory = &m
+			k.Memory = &m
 		}
 	}
 	for stream, l := range t.lanes {
@@ -68,6 +122,9 @@ func (t *Table) Keep(clock *timeline.Timeline, now law.Moment) []Kept {
 // then is that of all.
 func (t *Table) Restore(all []Kept, tried int, clock *timeline.Timeline, recorded, now time.Time) {
 	t.tried = int8(max(0, min(tried, mostTried)))
+	if len(all) > 0 {
+		t.suspect(all[0].Suspect)
+	}
 	for i, k := range all {
 		if len(k.Key) > KeyBytes {
 			k.Key = ""
@@ -109,7 +166,12 @@ func (t *Table) placeOf(k Kept, clock *timeline.Timeline) int {
 		if t.Lane(k.Stream).Route > 0 { // it has a route for another reason
 			return 0
 		}
-		return t.add(&Route{trial: &trial{stream: k.Stream, sure: k.Tried == 0, pace: k.Tried, began: clock.Latest(), long: trialLong}})
+		tr := &trial{stream: k.Stream, sure: k.Tried == 0, pace: k.Tried, began: clock.Latest(), long: trialLong}
+		if on := k.Trial; on != nil && on.Answers >= 0 && !math.IsInf(on.Answers, 1) {
+			tr.began -= max(0, min(on.For, trialLongest))
+			tr.long, tr.answers = max(trialLong, min(on.Long, trialLongest)), on.Answers
+		}
+		return t.add(&Route{trial: tr})
 	}
 	same := func(r *Route) bool { return k.Name != "" && r.name == k.Name || k.Name == "" && r.key == k.Key }
 	if i := slices.IndexFunc(t.All, same); i >= 0 {

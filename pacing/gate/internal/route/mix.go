@@ -18,6 +18,7 @@ const (
 	trialUnsure = 7  // times those odds while no limit is confirmed
 	mostTried   = 10 // trials that are counted
 	trialAgain  = 10 // times those odds for each trial that failed
+	oddsMost    = 50 // logarithm of odds that are believed of those that were kept
 )
 
 // A mix finds out which of the streams that share the route of all the provider

@@ -12,6 +12,7 @@ const (
 	trialGain    = 1.35            // of the pace before: all together must reach it
 	trialLong    = 3 * time.Minute // after it, no window of a minute does,
 	trialWindows = 3               // nor one that is known after as many
+	trialLongest = time.Hour       // that is believed of one that was kept
 
 	togetherOdds  = 100             // to 1 that two routes are one
 	togetherSlots = 2               // intervals, or
