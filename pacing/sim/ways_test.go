@@ -63,8 +63,9 @@ func (i *instance) use(p *sim.Provider, w way) {
 	}
 	var state []byte
 	for begun := time.Now(); time.Since(begun) < used; {
-		sim.Play(p, c, w.run, &state)
-		time.Sleep(w.pause)
+		began := time.Now()
+		sim.Play(p, c, w.run, &state) // which ends at once where a person must act
+		time.Sleep(time.Until(began.Add(w.run + w.pause)))
 	}
 	i.note(p, used)
 }
