@@ -15,17 +15,22 @@ const (
 // A delivered is what was answered: in all, in the count that is under way, and
 // lately.
 type delivered struct {
-	work    float64       // of all answers there ever were,
-	before  float64       // and of those before the count
-	began   Moment        // of the count
+	work   float64  // of all answers in this run
+	count           // that is under way
+	latest []served // answers: a ring
+	head   int      // its oldest, when it is full
+}
+
+// A count is of the answers since the last episode, also of the runs before.
+type count struct {
+	began   Moment
+	before  float64       // work of the run before it began; less than nothing: work of earlier runs is in it
 	answers int           // since then,
-	earlier int           // of which so many in the runs before
-	missed  time.Duration // and in which nobody asked for so long: between runs,
-	unasked time.Duration // the last of these
-	until   Moment        // when those were heard last
+	earlier int           // of which so many in earlier runs,
+	until   Moment        // that were heard until then
+	unasked time.Duration // for so long nobody asked: between runs,
+	pause   time.Duration // the last of these
 	cut     bool          // it began with a run, and what was answered before that is not known
-	latest  []served      // answers: a ring
-	head    int           // its oldest, when it is full
 }
 
 // A served is an answer and what it cost.
@@ -51,20 +56,17 @@ func (d *delivered) observe(work float64, idle time.Duration, now Moment) {
 }
 
 // begin begins a new count.
-func (d *delivered) begin(now Moment) {
-	d.began, d.answers, d.earlier, d.until, d.missed, d.before, d.cut = now, 0, 0, 0, 0, d.work, false
-}
+func (d *delivered) begin(now Moment) { d.count = count{began: now, before: d.work} }
 
-// goOn goes on with the count of a run before, which ended age ago. Its beginning counts
-// from the first request that is asked for: see Next. Nothing was missed while everything
-// was refused.
+// goOn goes on with the count of an earlier run, which ended age ago. Its beginning counts
+// from the first request that is asked for: see Next. While everything was refused,
+// nothing was missed.
 func (d *delivered) goOn(c *keptCount, age time.Duration, refused bool) {
-	if d.missed, d.unasked = max(0, c.Missed), 0; !refused {
-		d.missed, d.unasked = d.missed+age, age
+	answers := max(0, min(c.Answers, countMost))
+	d.count = count{began: -age - c.For, before: d.work - c.Work, answers: answers, earlier: answers, until: -age, unasked: max(0, c.Unasked), cut: c.Cut}
+	if !refused {
+		d.unasked, d.pause = d.unasked+age, age
 	}
-	d.began, d.before = -age-c.For, d.work-c.Work
-	d.answers = max(0, min(c.Answers, countMost))
-	d.earlier, d.until, d.cut = d.answers, -age, c.Cut
 }
 
 // counted returns the work of the count.

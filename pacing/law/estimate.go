@@ -83,7 +83,7 @@ func (p *plateau) estimated(now Moment) float64 {
 // counted returns the rate of what was answered since the count began.
 func (p *plateau) counted(now Moment) float64 {
 	span := now - p.done.began
-	span -= min(p.done.missed, scale(span, blockShare)) // nor will be asked in the next runs
+	span -= min(p.done.unasked, scale(span, blockShare)) // nor will be asked in the next runs
 	if p.window > 0 && p.at-p.done.began <= p.window {
 		span = min(span, p.window) // all of it was in one window
 	}
@@ -94,7 +94,7 @@ func (p *plateau) counted(now Moment) float64 {
 func (p *plateau) learn(now Moment) float64 {
 	idle := float64(p.lasted+p.losses.unseen) > blockShare*float64(now-p.done.began)
 	cut := p.done.cut && p.at-p.done.began < max(p.window, usualWindow(p.lasted)) || // what the run before used of the window is not counted
-		float64(p.done.missed) > blockShare*float64(now-p.done.began) // nor what might have been had
+		float64(p.done.unasked) > blockShare*float64(now-p.done.began) // nor what might have been had
 	est := p.estimated(now)
 	if p.slow && est > 0 { // in the episode, the provider worked on what was given up
 		est = max(est, p.burst)

@@ -159,9 +159,9 @@ type keptBackoff struct {
 type keptCount struct {
 	Work    float64       `json:"work"`
 	Answers int           `json:"answers"`
-	For     time.Duration `json:"for_ns"`              // until the provider was last heard,
-	Missed  time.Duration `json:"missed_ns,omitempty"` // of which nobody asked for so long
-	Cut     bool          `json:"cut,omitempty"`       // it began with a run, and what was answered before that is not known
+	For     time.Duration `json:"for_ns"`               // until the provider was last heard,
+	Unasked time.Duration `json:"unasked_ns,omitempty"` // of which nobody asked for so long
+	Cut     bool          `json:"cut,omitempty"`        // it began with a run, and what was answered before that is not known
 }
 
 // goesOn reports whether the count goes on in a process that begins so long after the

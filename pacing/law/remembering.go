@@ -88,11 +88,11 @@ func (p *plateau) count() *keptCount {
 	if p.done.answers == 0 || p.blocked && p.backoff() == nil {
 		return nil
 	}
-	missed := p.done.missed
+	unasked := p.done.unasked
 	if p.heardAt == 0 { // the next run counts it anew
-		missed -= p.done.unasked
+		unasked -= p.done.pause
 	}
-	return &keptCount{p.done.counted(), p.done.answers, p.lastHeard() - p.done.began, missed, p.done.cut}
+	return &keptCount{p.done.counted(), p.done.answers, p.lastHeard() - p.done.began, unasked, p.done.cut}
 }
 
 // limitedBy returns what keeps the pace from being faster.
