@@ -79,7 +79,7 @@ func waysText(all []*client) string {
 	rule.WriteString("|---|")
 	worst := map[string][]string{}
 	below := map[string]bool{}
-	total := ""
+	var total strings.Builder
 	for _, w := range ways {
 		fmt.Fprintf(&b, " %s |", w.name)
 		rule.WriteString("--:|")
@@ -95,9 +95,9 @@ func waysText(all []*client) string {
 				shares, refused = append(shares, mean(a.shares())), append(refused, a.refused())
 			}
 		}
-		total += fmt.Sprintf(" %.1f %%, %.2f of 1000 refused |", mean(shares), mean(refused))
+		total.WriteString(fmt.Sprintf(" %.1f %%, %.2f of 1000 refused |", mean(shares), mean(refused)))
 	}
-	fmt.Fprintf(&b, "\n%s\n| mean of all families |%s\n", rule.String(), total)
+	fmt.Fprintf(&b, "\n%s\n| mean of all families |%s\n", rule.String(), total.String())
 	for _, f := range sim.Kinds() {
 		if below[f.Name] {
 			fmt.Fprintf(&b, "| %s, worst | %s |\n", f.Name, strings.Join(worst[f.Name], " | "))
