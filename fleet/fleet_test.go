@@ -64,11 +64,14 @@ func newPlace(t *testing.T) *place {
 	return p
 }
 
-// ServeHTTP answers /NAME/PAGES?page=N.
+// ServeHTTP answers /NAME/PAGES?page=N, or the last page where a mark is given.
 func (p *place) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name, last, _ := strings.Cut(strings.Trim(r.URL.Path, "/"), "/")
 	pages, _ := strconv.Atoi(last)
 	n, _ := strconv.Atoi(r.URL.Query().Get("page"))
+	if r.URL.Query().Has("since") {
+		n = pages - 1
+	}
 	p.mu.Lock()
 	p.asked[name]++
 	hold := p.hold
@@ -79,7 +82,8 @@ func (p *place) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	time.Sleep(p.slow)
 	var items []string
 	for i := range perPage {
-		items = append(items, fmt.Sprintf(`{"id":%d}`, n*perPage+i))
+		id := n*perPage + i
+		items = append(items, fmt.Sprintf(`{"id":%d,"at":%q}`, id, time.Unix(int64(id), 0).UTC().Format(time.RFC3339)))
 	}
 	next := "null"
 	if n+1 < pages {
@@ -98,11 +102,15 @@ streams:
     page: {cursor: {from: next, param: page}}
 `
 
-// add adds a connector to what the machines know.
-func (p *place) add(name string, pages int) {
+// add adds a connector to what the machines know; more is added to its stream.
+func (p *place) add(name string, pages int, more ...string) {
 	p.Helper()
 	path := filepath.Join(p.TempDir(), name+".yaml")
-	if err := os.WriteFile(path, fmt.Appendf(nil, connectorFile, name, name, p.url, name, pages), 0o600); err != nil {
+	text := fmt.Sprintf(connectorFile, name, name, p.url, name, pages)
+	for _, line := range more {
+		text += "    " + line + "\n"
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		p.Fatal(err)
 	}
 	p.entries[name] = registry.Entry{Use: path}
@@ -288,6 +296,54 @@ func TestTurns(t *testing.T) {
 	if err := fleet.One(t.Context(), p.fleet, `SELECT count(*) FROM fleet_orders WHERE kind = 'enqueue' AND who = 'ann' AND why = 'a test'`, &orders); err != nil || orders != 6 {
 		t.Errorf("%d orders are recorded, want 6, %v", orders, err)
 	}
+}
+
+// TestChangesSinceTheWalkBegan: the turn that finishes a walk of several turns asks for what changed since it
+// began, if that can be asked for alone; what was ordered is then up to date.
+func TestChangesSinceTheWalkBegan(t *testing.T) {
+	p := newPlace(t)
+	p.slow = 30 * time.Millisecond
+	p.add("ants", 30, "since: {field: at, param: since, lookback: 1s}")
+	p.add("bees", 30)
+	w := p.start(func(c *fleet.Config) { c.Turn = 400 * time.Millisecond })
+	p.enqueue("ants", "bees")
+	p.finished("ants", "bees")
+	w.drain()
+	for name, upToDate := range map[string]bool{"ants": true, "bees": false} {
+		runs := p.exact(name, 30)
+		if len(runs) < 2 {
+			t.Fatalf("%s was collected in %d turns, want 2 or more", name, len(runs))
+		}
+		db := p.store(false)
+		defer db.Close()
+		streams, err := db.Streams(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if left := report.LeftToNext(streams, time.Now()); (left == "") != upToDate {
+			t.Errorf("%s, collected in %d turns: %q; up to date %t is wanted", name, len(runs), left, upToDate)
+		}
+	}
+}
+
+// TestHeldUntilItsLeaseEnds: a worker waits no longer for a holder that says nothing any more than its lease lasts.
+func TestHeldUntilItsLeaseEnds(t *testing.T) {
+	p := newPlace(t)
+	p.add("ants", 3)
+	silent := p.store(false)
+	defer silent.Close()
+	run := collection.Run{ID: "silent", Connector: "ants", Mode: collection.Forward, Lane: collection.Incremental, Holder: process.This(), StartedAt: time.Now()}
+	if _, err := silent.Begin(t.Context(), run, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := fleet.Exec(t.Context(), p.fleet, `UPDATE leases SET expires_at = clock_timestamp() + interval '2 seconds'`); err != nil {
+		t.Fatal(err)
+	}
+	w := p.start(func(c *fleet.Config) { c.Beat = time.Hour })
+	p.enqueue("ants")
+	p.finished("ants")
+	w.drain()
+	p.exact("ants", 3)
 }
 
 // TestDrain: a worker that is told to stop ends its turn as planned, with what is in flight, and

@@ -79,9 +79,9 @@ func readTurns(rows postgres.Rows) ([]turn, error) {
 var errReplaced = errors.New("the turn was given out again")
 
 // succeed ends a turn and inserts the one after it, if there is to be one again: at a time, or now if
-// that is past.
+// that is past. If that time comes before the next beat, the worker looks then.
 func (w *Worker) succeed(ctx context.Context, t turn, at time.Time, again bool) error {
-	return w.fleet.change(ctx, func(tx postgres.Tx) error {
+	err := w.fleet.change(ctx, func(tx postgres.Tx) error {
 		done, err := tx.Exec(ctx, `DELETE FROM fleet_turns WHERE id = $1 AND worker = $2`, t.id, w.id)
 		switch {
 		case err != nil:
@@ -96,4 +96,8 @@ func (w *Worker) succeed(ctx context.Context, t turn, at time.Time, again bool) 
 		}
 		return w.fleet.enqueue(ctx, tx, t.connector, at)
 	})
+	if soon := time.Until(at); err == nil && again && soon > 0 && soon < w.Beat {
+		time.AfterFunc(soon, w.look)
+	}
+	return err
 }

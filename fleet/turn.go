@@ -143,9 +143,11 @@ func (w *Worker) run(ctx context.Context, id int64, target registry.Target) (run
 
 // refused says what becomes of a turn whose run did not begin.
 func (w *Worker) refused(ctx context.Context, t turn, err error) *back {
-	_, held := errors.AsType[*store.HeldError](err)
+	holder, held := errors.AsType[*store.HeldError](err)
 	_, paused := errors.AsType[*problem.PausedError](err)
 	switch {
+	case held && holder.Left > 0:
+		return &back{min(holder.Left, heldFor)}
 	case held:
 		return &back{heldFor}
 	case paused:

@@ -74,7 +74,8 @@ var (
 
 // A HeldError says who else runs a connector.
 type HeldError struct {
-	Run collection.Run // ID, Holder, StartedAt and BeatAt are set
+	Run  collection.Run // ID, Holder, StartedAt and BeatAt are set
+	Left time.Duration  // until its lease ends, unless it is renewed; 0: it does not end by time
 }
 
 func (e *HeldError) Error() string {

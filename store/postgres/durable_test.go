@@ -156,8 +156,12 @@ func TestLease(t *testing.T) {
 	defer second.Close()
 
 	one := begin(t, first, "run-1")
-	if _, err := second.Begin(t.Context(), newRun("run-2"), declared); !held(err, "run-1") {
+	_, err := second.Begin(t.Context(), newRun("run-2"), declared)
+	if !held(err, "run-1") {
 		t.Fatalf("Begin beside a run: %v", err)
+	}
+	if e, _ := errors.AsType[*store.HeldError](err); e.Left < 20*time.Second || e.Left > 30*time.Second {
+		t.Errorf("a lease just taken lasts %v, want 30 s less what Begin took", e.Left)
 	}
 	if err := postgres.Exec(first, "UPDATE leases SET expires_at = clock_timestamp()"); err != nil {
 		t.Fatal(err)

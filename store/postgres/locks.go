@@ -37,16 +37,18 @@ func (k *locks) Take(ctx context.Context, connector string) (ledger.Lock, error)
 			return nil, err
 		}
 		if !free {
-			run, held, ended, err := k.holder(ctx, connector)
+			run, left, err := k.holder(ctx, connector)
 			if err != nil {
 				return nil, err
 			}
+			held := run.ID != ""
+			ended := held && left <= 0
 			patience := unsigned
 			if held {
 				patience = ending
 			}
 			if !ended && time.Since(begun) > patience {
-				return nil, &store.HeldError{Run: run}
+				return nil, &store.HeldError{Run: run, Left: max(0, left)}
 			}
 			if !ended {
 				select {
@@ -61,15 +63,16 @@ func (k *locks) Take(ctx context.Context, connector string) (ledger.Lock, error)
 	}
 }
 
-// holder returns what the lease says of its holder: whether a run holds it, and whether
-// that has ended by the clock of the server.
-func (k *locks) holder(ctx context.Context, connector string) (run collection.Run, held, ended bool, err error) {
+// holder returns what the lease says of its holder, whose run has no id if none holds it, and how long
+// it lasts by the clock of the server.
+func (k *locks) holder(ctx context.Context, connector string) (run collection.Run, left time.Duration, err error) {
 	var id sql.NullString
+	var seconds float64
 	run.Connector = connector
-	_, err = k.db.One(ctx, []any{&id, &run.Holder.Host, &run.Holder.PID, format.TimeTo(&run.StartedAt), format.TimeTo(&run.BeatAt), &ended},
-		`SELECT run, host, pid, since, beat_at, expires_at <= clock_timestamp() FROM leases WHERE connector = ?`, connector)
+	_, err = k.db.One(ctx, []any{&id, &run.Holder.Host, &run.Holder.PID, format.TimeTo(&run.StartedAt), format.TimeTo(&run.BeatAt), &seconds},
+		`SELECT run, host, pid, since, beat_at, extract(epoch FROM expires_at - clock_timestamp())::double precision FROM leases WHERE connector = ?`, connector)
 	run.ID = id.String
-	return run, id.Valid, ended && id.Valid, err
+	return run, time.Duration(seconds * float64(time.Second)), err
 }
 
 // A lock is that of one connector.
