@@ -22,7 +22,9 @@ func (a *app) enqueueCommand() *cobra.Command {
 		Use:   "enqueue <name | file.yaml>...",
 		Short: "Let the workers collect connectors until they are up to date",
 		Long: `Enqueue makes a turn of each connector due now, behind those that wait already.
-Workers go on in turns until the connector is up to date, or somebody must act. A
+Workers go on in turns until the connector is up to date, or somebody must act. Where
+a provider cannot be asked for changes alone, that is as of when the walk began: what
+changed while it took several turns is left to the next order, as collect status says. A
 connector that is enqueued already stays so once; one that was to wait until later
 is tried now, and waits again if the provider still asks for it. Who did it, when
 and why is kept.`,

@@ -102,14 +102,11 @@ streams:
     page: {cursor: {from: next, param: page}}
 `
 
-// add adds a connector to what the machines know; more is added to its stream.
+// add adds a connector to what the machines know; more are lines of its stream.
 func (p *place) add(name string, pages int, more ...string) {
 	p.Helper()
 	path := filepath.Join(p.TempDir(), name+".yaml")
-	text := fmt.Sprintf(connectorFile, name, name, p.url, name, pages)
-	for _, line := range more {
-		text += "    " + line + "\n"
-	}
+	text := fmt.Sprintf(connectorFile, name, name, p.url, name, pages) + strings.Join(more, "\n")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		p.Fatal(err)
 	}
@@ -303,7 +300,7 @@ func TestTurns(t *testing.T) {
 func TestChangesSinceTheWalkBegan(t *testing.T) {
 	p := newPlace(t)
 	p.slow = 30 * time.Millisecond
-	p.add("ants", 30, "since: {field: at, param: since, lookback: 1s}")
+	p.add("ants", 30, "    since: {field: at, param: since, lookback: 1s}")
 	p.add("bees", 30)
 	w := p.start(func(c *fleet.Config) { c.Turn = 400 * time.Millisecond })
 	p.enqueue("ants", "bees")
