@@ -146,7 +146,7 @@ What would make it faster?
 	}
 	texttest.Same(t, "fresh", string(raw), `{"connector":"fresh","provider":null,"learned_per_second":null,"ceiling_per_second":null,"confirmed_at":null,"from_shared_pace":false,`+
 		`"binds":null,"blocked":false,"constraints":[],"announced":[],"changes":[],"stops_first":["the end of the work (the files set no request cap and no time limit)"],"requests_left":null,"seconds_left":null,`+
-		`"faster":"A run: the pace is learned from what comes back."}`)
+		`"faster":"A run: the pace is learned from what comes back.","error":null}`)
 }
 
 // What a provider or an operator wrote does nothing to the terminal.

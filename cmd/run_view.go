@@ -44,7 +44,7 @@ func (a *app) viewRun(ctx context.Context, v looked, command, id string) error {
 	if v.db == nil {
 		return unknown
 	}
-	view, ok, err := report.RunViewOf(ctx, v.db, id, v.now)
+	view, ok, err := a.meeting(&v.settings).RunView(ctx, v.db, id, v.now)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,6 +13,7 @@ import (
 	"collect/collection"
 	"collect/internal/words"
 	"collect/report"
+	"collect/report/problem"
 )
 
 func (a *app) runsCommand() *cobra.Command {
@@ -26,7 +28,7 @@ func (a *app) runsCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.result(report.RunLines(runs), runsTable(v.name, runs, v.now, a.width(), a.caps()))
+				return a.result(report.RunLines(runs), runsTable(v.name, runs, v.now, a.width(), a.caps())+brokeLines(runs, v.flags, a.width()))
 			})
 		},
 	}
@@ -70,11 +72,28 @@ func runsTable(name string, runs []collection.Run, now time.Time, columns int, c
 			exit = "-"
 		}
 		t.Rows = append(t.Rows, []string{
-			words.Clean(run.ID), words.Clean(run.Connector), startedWords(run.StartedAt, now), tookWords(run, now), report.OutcomeWords(run.Outcome),
+			words.Clean(run.ID), words.Clean(run.Connector), startedWords(run.StartedAt, now), tookWords(run, now), strings.TrimSpace(report.OutcomeWords(run.Outcome) + " " + run.Metrics.Broke),
 			words.Count(run.Tally.Records), words.Count(run.Tally.Requests), exit,
 		})
 	}
 	return t.Render(columns, c)
+}
+
+// brokeLines says, for each code of an error in the table of runs, what the newest of them with it
+// failed by, and where there is more; "" if none failed.
+func brokeLines(runs []collection.Run, flags string, columns int) string {
+	var lines []string
+	said := map[string]bool{}
+	for _, run := range runs {
+		if why := report.BrokeWords(run); why != "" && !said[run.Metrics.Broke] {
+			said[run.Metrics.Broke] = true
+			lines = append(lines, term.Wrap("", why+"; see: "+problem.Command("run-view", run.ID, flags), columns)...)
+		}
+	}
+	if lines == nil {
+		return ""
+	}
+	return "\n" + strings.Join(lines, "\n") + "\n"
 }
 
 func startedWords(t, now time.Time) string { return t.In(now.Location()).Format("01-02 15:04") }

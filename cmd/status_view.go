@@ -81,6 +81,8 @@ func statusTable(all []report.Status, now time.Time, columns int, c term.Caps, m
 		stuck := func(g store.OwnedGap) bool { return report.UrgencyOf(g) == report.ByPerson }
 		if order, _ := first.Order(now); order != "" && !slices.ContainsFunc(first.Owed, stuck) {
 			why = "explain"
+		} else if report.BrokeWords(first.Newest()) != "" && first.State == report.Stuck && !slices.ContainsFunc(first.Owed, stuck) {
+			why = "run-view"
 		}
 		text += fmt.Sprintf("\n%d of %d %s you. See why: %s\n", o.Needy, len(all), verb, first.Command(why))
 	}

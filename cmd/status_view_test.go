@@ -179,8 +179,8 @@ func TestTheServerWasAway(t *testing.T) {
 		{"E0719", noon.Add(time.Hour), "the database server was away; the fleet goes on with it 13:00 UTC", problem.ExitOK},
 		{"E0719", noon.Add(-time.Second), "the database server was away; the fleet goes on with it now", problem.ExitOK},
 		{"E0707", time.Time{}, "the database server was away; the next run continues", problem.ExitOK},
-		{"E0704", noon.Add(-time.Second), "you: the last run failed", problem.ExitStorage},
-		{"", noon.Add(-time.Second), "you: the last run failed", problem.ExitStorage},
+		{"E0704", noon.Add(-time.Second), "you: E0704, disk full, database damaged or missing, output not writable; a worker tries again now", problem.ExitStorage},
+		{"", time.Time{}, "you: the last run failed: disk full, database damaged or missing, output not writable (exit code 74)", problem.ExitStorage},
 	} {
 		run := collection.Run{Outcome: collection.Failed, ExitCode: problem.ExitStorage, Metrics: collection.Metrics{Broke: test.broke}}
 		s := report.Status{Runs: []collection.Run{run}, Turn: test.turn}
@@ -191,6 +191,51 @@ func TestTheServerWasAway(t *testing.T) {
 		if why := strings.Contains(sum.Verdict(), "the database server was away"); why != (test.code == problem.ExitOK) {
 			t.Errorf("%q: %s", test.broke, sum.Verdict())
 		}
+	}
+}
+
+// TestWhatEndedTheLastRun: each view of a connector says which error ended its newest run and who acts:
+// a person, or nobody where a worker tries again by itself.
+func TestWhatEndedTheLastRun(t *testing.T) {
+	run := collection.Run{
+		ID: "01JD8Z", Connector: "tickets", Outcome: collection.Failed, ExitCode: problem.ExitStorage, StartedAt: noon.Add(-time.Hour), EndedAt: noon,
+		Metrics: collection.Metrics{Broke: "E0702", BrokeBy: "no space left for the database while saving a slice"},
+	}
+	why := "E0702, no space left for the database while saving a slice"
+	for _, test := range []struct {
+		turn              time.Time
+		state             report.Health
+		needs, next, stop string
+		see               bool
+	}{
+		{time.Time{}, report.Stuck, problem.NeedsOperator, "you: " + why, why + ". You act; then: collect resume tickets", true},
+		{noon.Add(time.Minute), report.Waiting, problem.NeedsTime, why + "; a worker tries again 12:01:00 UTC", why + "; a worker tries again 12:01:00 UTC", false},
+	} {
+		s := report.Status{Name: "tickets", Runs: []collection.Run{run}, Turn: test.turn}
+		if st := s.Stands(noon); st.State != test.state || st.Needs != test.needs || st.Next != test.next || !st.Until.Equal(test.turn) {
+			t.Errorf("stands %+v, want %s, %s, %q", st, test.state, test.needs, test.next)
+		}
+		if table := statusTable([]report.Status{s}, noon, 0, term.Caps{}); strings.Contains(table, "See why: collect run-view tickets\n") != test.see {
+			t.Errorf("turn %v: %s", test.turn, table)
+		}
+		if detail := statusDetail(s, noon, 200, term.Caps{}); !strings.Contains(detail, "failed 0 s ago: E0702)") || !strings.Contains(detail, test.next) {
+			t.Errorf("turn %v: %s", test.turn, detail)
+		}
+		if stops := (report.Explanation{Status: s, Now: noon}).Stops(); stops[0] != "what ended the last run: "+test.stop {
+			t.Errorf("explain: %q, want %q", stops[0], test.stop)
+		}
+		view := report.RunView{Run: run, Now: noon, Status: s}
+		if text := runViewText(view, 200, term.Caps{}); !strings.Contains(text, "did not come to its end: "+why+". What was saved is safe.") || !strings.Contains(text, test.next) {
+			t.Errorf("run-view: %s", text)
+		}
+	}
+	table := runsTable("", []collection.Run{run}, noon, 80, term.Caps{}) + brokeLines([]collection.Run{run, run}, " --state x.db", 80)
+	if !strings.Contains(table, " failed E0702 ") || strings.Count(table, why+"; see:") != 1 {
+		t.Errorf("runs: %s", table)
+	}
+	line, err := json.Marshal(report.RunLines([]collection.Run{run, {}}))
+	if err != nil || strings.Count(string(line), `"error":{"code":"E0702","message":"no space left for the database while saving a slice"}`) != 1 || strings.Count(string(line), `"error":null`) != 1 {
+		t.Errorf("runs in JSON: %s, %v", line, err)
 	}
 }
 
@@ -234,7 +279,7 @@ func TestStatusJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `[{"connector":"tickets","state":"collecting","needs":"nothing","exit_code":0,"next":"alive 3 s ago","wait_cause":null,"next_at":null,"run_id":"01JD8Z","last_outcome":"running",` +
+	want := `[{"connector":"tickets","state":"collecting","needs":"nothing","exit_code":0,"next":"alive 3 s ago","wait_cause":null,"next_at":null,"run_id":"01JD8Z","last_outcome":"running","error":null,` +
 		`"saved_at":"2026-11-21T11:59:56.000Z","streams_complete":1,"gaps_owed":0,"gone":0,"waived":0,"records_quarantined":3,"paused_at":null,"paused_by":null,"paused_reason":null,` +
 		`"overall":{"runs":4,"slices":0,"records":1719914,"records_changed":1719000,"records_quarantined":0,"records_older":0,"records_deleted":0,"requests":43790,"retries":0,"throttled":22,"gaps_opened":0,"gaps_filled":0},` +
 		`"streams":[{"stream":"issues","selected":true,"parent":null,"records":812,"records_deleted":0,"records_quarantined":0,"view":"x_issues",` +

@@ -25,5 +25,9 @@ type Metrics struct {
 	// ended it.
 	Broke string `json:"broke,omitempty"`
 
+	// BrokeBy is that error in a sentence, as people were told it: no secret is in it. "" if only the
+	// code is known.
+	BrokeBy string `json:"broke_by,omitempty"`
+
 	Traffic *Traffic `json:"-"` // of the run so far, for the store to add to that of the runs before it; nil: not known
 }

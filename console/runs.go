@@ -40,7 +40,7 @@ func (r runRow) OutcomeWords() string { return report.OutcomeWords(r.Outcome) }
 // Why says briefly why it stopped before its end; "" if it did not.
 func (r runRow) Why() string {
 	if r.Reason == "" {
-		return ""
+		return report.BrokeWords(r.Run)
 	}
 	return problem.Brief(r.Reason)
 }

@@ -31,13 +31,31 @@ func (m Meeting) Statuses(ctx context.Context, db store.Reader, name string, now
 		m.paces(ctx, db, state, &all[i], now)
 		all[i].Selected = m.Registry.Entries[state.Connector].Streams
 	}
-	if m.Turns != nil && slices.ContainsFunc(all, report.Status.ServerWasAway) {
-		turns := m.Turns(ctx, db)
-		for i := range all {
-			all[i].Turn = turns[all[i].Name]
-		}
-	}
+	m.turns(ctx, db, all)
 	return all, nil
+}
+
+// turns adds when the fleet goes on with each connector, if that matters to one of them.
+func (m Meeting) turns(ctx context.Context, db store.Reader, all []report.Status) {
+	failed := func(s report.Status) bool { return s.Newest().Outcome == collection.Failed }
+	if m.Turns == nil || !slices.ContainsFunc(all, failed) {
+		return
+	}
+	turns := m.Turns(ctx, db)
+	for i := range all {
+		all[i].Turn = turns[all[i].Name]
+	}
+}
+
+// RunView tells a run by its id, as [report.RunViewOf] does, and when the fleet goes on after it.
+func (m Meeting) RunView(ctx context.Context, db store.Reader, id string, now time.Time) (v report.RunView, there bool, err error) {
+	v, there, err = report.RunViewOf(ctx, db, id, now)
+	if there {
+		all := []report.Status{v.Status}
+		m.turns(ctx, db, all)
+		v.Status = all[0]
+	}
+	return v, there, err
 }
 
 // Explain gathers what the pace of a connector is explained from.
@@ -53,6 +71,9 @@ func (m Meeting) Explain(ctx context.Context, db store.Reader, name string, now 
 	}
 	e.Status = report.StatusFrom(state, now)
 	e.Status.Selected = m.Registry.Entries[name].Streams
+	all := []report.Status{e.Status}
+	m.turns(ctx, db, all)
+	e.Status = all[0]
 	for _, p := range m.paces(ctx, db, state, &e.Status, now) {
 		if e.Account == nil || e.Account.From == p.from {
 			e.Pace, e.Known, e.Shared = p.Status, p.known, p.shared

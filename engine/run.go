@@ -17,6 +17,7 @@ import (
 	"collect/engine/registry"
 	"collect/internal/process"
 	"collect/internal/spool"
+	"collect/internal/words"
 	"collect/pacing"
 	"collect/pacing/gate"
 	"collect/report/problem"
@@ -116,7 +117,7 @@ func (r *Run) Do(ctx context.Context) (ended Ended, err error) {
 	defer func() {
 		run := r.Record()
 		if err != nil {
-			ending{Run: run, Err: err, Interrupted: r.signal()}.judge(&run)
+			r.judge(ending{Run: run, Err: err, Interrupted: r.signal()}, &run)
 		}
 		if failed := ledger.Finish(context.WithoutCancel(ctx), run); failed != nil {
 			release(ledger)
@@ -374,28 +375,35 @@ func (r *Run) finish(ctx context.Context, ledger store.Ledger, run collection.Ru
 	}
 	end.Warnings, end.Doubted = r.warned.Tell()
 	run.EndedAt = time.Now()
-	end.judge(&run)
+	r.judge(end, &run)
 	if err := ledger.Finish(ctx, run); err != nil && end.Err == nil {
 		end.Err = err
-		end.judge(&run)
+		r.judge(end, &run)
 	}
 	r.set(run)
 	return Ended{Run: run, Owed: owed, Stops: stops, Err: end.Err}
 }
 
 // judge gives a run its verdict.
-func (e ending) judge(run *collection.Run) {
+func (r *Run) judge(e ending, run *collection.Run) {
 	run.Outcome, run.ExitCode = verdict(e)
-	run.Metrics.Broke = broke(e.Err)
+	run.Metrics.Broke, run.Metrics.BrokeBy = broke(e.Err, *run, r.Target)
 }
 
-// broke returns the code of an error that ended a run; "" for none, and for a stop, whose reason the
-// run has.
-func broke(err error) string {
+// broke returns the code and the sentence of an error that ended a run; "" for none, and for a stop,
+// whose reason the run has. The sentence is for all who see the database, from any machine: it
+// names no address of it.
+func broke(err error, run collection.Run, target registry.Target) (code, sentence string) {
 	if _, stop := errors.AsType[*collection.Stop](err); err == nil || stop {
-		return ""
+		return "", ""
 	}
-	return problem.CodeOf(err)
+	provider := target.Connector.Provider()
+	p := problem.Of(err, problem.Scene{Connector: run.Connector, Provider: provider.ThirdParty(), Run: run})
+	shows := func(secret string) bool { return secret != "" && strings.Contains(p.Headline, secret) }
+	if slices.ContainsFunc(target.Hidden(), shows) { // no error quotes one; where one does, its words stay in the log
+		return p.Code, ""
+	}
+	return p.Code, words.Clean(p.Headline)
 }
 
 // unreached reports whether no request of the run got as far as an answer.

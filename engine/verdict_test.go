@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/connectors"
+	"collect/engine/registry"
 	"collect/report/problem"
 	"collect/store"
 )
@@ -142,6 +144,31 @@ func TestVerdictOnADeadGap(t *testing.T) {
 		}
 		if outcome, code := verdict(revived(reason)); outcome == collection.Deferred || code == problem.ExitOK {
 			t.Errorf("a run that did not try a revived gap for %s ends as %s with %d, as if nothing was owed", reason, outcome, code)
+		}
+	}
+}
+
+// acme is a connector of which only the provider is asked for.
+type acme struct{ connectors.Connector }
+
+func (acme) Provider() collection.Provider { return collection.Provider{Name: "acme"} }
+
+// TestBrokeNamesNoSecret: the sentence of an error that is kept with a run is for all who see the database. It
+// names no address of the database, and is left out where it quotes a secret.
+func TestBrokeNamesNoSecret(t *testing.T) {
+	target := registry.Target{Connector: acme{}, Secrets: []string{"s3cret"}}
+	for _, test := range []struct {
+		err            error
+		code, sentence string
+	}{
+		{fmt.Errorf("commit: %w", collection.ErrFull), "E0702", "no space left for the database while saving a slice"},
+		{errors.New("something is amiss\nat https://a.test/x?key=1"), "E0001", "something is amiss at https://a.test/x"},
+		{errors.New("the token s3cret is amiss"), "E0001", ""},
+		{&collection.Stop{Reason: collection.Auth}, "", ""},
+		{nil, "", ""},
+	} {
+		if code, sentence := broke(test.err, collection.Run{ID: "run-1"}, target); code != test.code || sentence != test.sentence {
+			t.Errorf("%v: %s, %q; want %s, %q", test.err, code, sentence, test.code, test.sentence)
 		}
 	}
 }

@@ -185,6 +185,9 @@ func (e Explanation) Stops() []string {
 	} else if b := e.Pace.Limit(); b != nil && b.Blocks && b.Name != gate.InFlightMax {
 		all = append(all, "it does not begin: no request leaves now")
 	}
+	if failure := e.failure(); failure != "" {
+		all = append(all, failure)
+	}
 	if refusal := e.refusal(); refusal != "" {
 		all = append(all, refusal)
 	} else if run := e.Newest(); Unanswered(run) {
@@ -209,6 +212,20 @@ func (e Explanation) Stops() []string {
 		all[len(all)-1] += " (the files set no request cap and no time limit)"
 	}
 	return all
+}
+
+// failure says which error ended the last run, and who acts; "" if none did.
+func (e Explanation) failure() string {
+	last := e.Newest()
+	switch {
+	case last.Outcome != collection.Failed:
+		return ""
+	case e.ServerWasAway():
+		return e.goesOn(e.Now).Next
+	case !e.Turn.IsZero():
+		return "what ended the last run: " + BrokeWords(last) + e.triedAgain(e.Now)
+	}
+	return "what ended the last run: " + BrokeWords(last) + ". You act; then: " + e.Command("resume")
 }
 
 // refusal says that a provider does not accept the credential, and who acts: a

@@ -26,6 +26,7 @@ type ExplanationLine struct {
 	Seconds     *float64     `json:"seconds_left"`  // that they take at this pace
 	Faster      string       `json:"faster"`
 	Accounts    []TurnLine   `json:"accounts,omitempty"` // where several take turns
+	Error       *ErrorLine   `json:"error"`              // that ended the newest run; null: none did
 }
 
 // A limitLine is a limit as the provider announced it last.
@@ -49,6 +50,7 @@ func (e Explanation) Line() ExplanationLine {
 	line := ExplanationLine{
 		Connector: e.Name, Learned: jsonout.OrNull(e.Pace.Learned), Ceiling: e.Pace.Ceiling, HeardAt: jsonout.Time(e.Pace.HeardAt), Shared: e.Shared, Sharing: sharingLine(e.Sharing),
 		Constraints: []Constraint{}, Announced: []limitLine{}, Changes: []changeLine{}, StopsFirst: e.Stops(), Faster: e.Faster(), Accounts: TurnLines(e.Accounts, e.Now),
+		Error: errorLine(e.Newest()),
 	}
 	if e.Account != nil {
 		line.Provider = &e.Account.Provider

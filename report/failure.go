@@ -2,10 +2,12 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
 	"collect/collection"
+	"collect/internal/jsonout"
 	"collect/internal/words"
 	"collect/pacing/gate"
 	"collect/store"
@@ -31,6 +33,35 @@ func LastTrouble(owed []store.OwnedGap) string {
 		}
 	}
 	return ""
+}
+
+// BrokeWords says which error, that is no gap, ended a run that failed: its code and its sentence, as far
+// as they were kept, or what its exit code stands for. "" for another run.
+func BrokeWords(r collection.Run) string {
+	m := r.Metrics
+	switch {
+	case r.Outcome != collection.Failed:
+		return ""
+	case m.Broke == "":
+		return fmt.Sprintf("%s (exit code %d)", TroubleWords(r), r.ExitCode)
+	case m.BrokeBy == "":
+		return m.Broke + ", " + TroubleWords(r)
+	}
+	return m.Broke + ", " + words.Clean(m.BrokeBy)
+}
+
+// An ErrorLine is the error that ended a run in JSON. What was not kept is null.
+type ErrorLine struct {
+	Code    *string `json:"code"`
+	Message *string `json:"message"`
+}
+
+// errorLine returns the error that ended a run, nil if none did.
+func errorLine(r collection.Run) *ErrorLine {
+	if r.Outcome != collection.Failed {
+		return nil
+	}
+	return &ErrorLine{jsonout.Text(r.Metrics.Broke), jsonout.Text(r.Metrics.BrokeBy)}
 }
 
 // FailureWords says what opened the breaker. Without a failure it was an operator, whose

@@ -66,6 +66,7 @@ type RunLine struct {
 	EndedAt   jsonout.Time       `json:"ended_at"`
 	Waited    map[string]float64 `json:"waited"`
 	Tally     TallyLine          `json:"tally"`
+	Error     *ErrorLine         `json:"error"` // that ended it; null: none did
 }
 
 // RunLines returns the runs for --json; an empty list is [].
@@ -75,7 +76,7 @@ func RunLines(runs []collection.Run) []RunLine {
 		line := RunLine{
 			run.ID, run.Connector, run.Mode, run.Lane, run.Outcome, jsonout.Text(string(run.Reason)), nil,
 			run.Holder.Host, run.Holder.PID, jsonout.Time(run.StartedAt), jsonout.Time(run.BeatAt), jsonout.Time(run.EndedAt),
-			WaitedLine(run.Waited), TallyLineOf(run.Tally),
+			WaitedLine(run.Waited), TallyLineOf(run.Tally), errorLine(run),
 		}
 		if Said(run) {
 			line.ExitCode = &run.ExitCode

@@ -142,8 +142,12 @@ func (v RunView) Next() (say string, commands []string) {
 		return "what needs you, and why:", []string{command("gaps", v.Connector)}
 	}
 	resume := command("resume", v.Connector)
-	if st := v.Status.Stands(v.Now); st.Needs == problem.NeedsOperator {
+	st := v.Status.Stands(v.Now)
+	if st.Needs == problem.NeedsOperator {
 		return st.Next + "; then:", []string{resume}
+	}
+	if v.Outcome == collection.Failed && !v.Status.Turn.IsZero() {
+		return st.Next, nil
 	}
 	if at := v.NextAt(); !at.IsZero() {
 		return fmt.Sprintf("no request leaves before %s; a run after that continues by itself:", words.At(at, v.Now)), []string{resume}

@@ -96,8 +96,14 @@ func (s Status) Stands(now time.Time) Standing {
 		return you(Stuck, code, problem.Brief(reason))
 	case s.ServerWasAway():
 		return s.goesOn(now)
+	case last.Outcome == collection.Failed && !s.Turn.IsZero() && problem.DiskFull(last.Metrics.Broke):
+		return Standing{State: Waiting, Needs: problem.NeedsTime, Code: problem.ExitLater, Next: BrokeWords(last) + s.triedAgain(now), Until: s.toCome(now)}
 	case last.Outcome == collection.Failed:
-		return you(Stuck, forPerson(last.ExitCode), "the last run failed")
+		why := BrokeWords(last) + s.triedAgain(now)
+		if last.Metrics.Broke == "" {
+			why = "the last run failed: " + why
+		}
+		return you(Stuck, forPerson(last.ExitCode), why)
 	case last.Outcome == collection.Blocked && last.Tally.Rejected > 0:
 		return you(Stuck, problem.ExitOwed, QuarantineWords(QuarantinedIn(s.Streams)))
 	case last.Outcome == collection.Blocked && s.refusedAndUndone():
@@ -181,6 +187,25 @@ func (s Status) goesOn(now time.Time) Standing {
 		st.Next = why + "the fleet goes on with it now"
 	}
 	return st
+}
+
+// triedAgain says when a worker goes on after a run that failed; "" if none does.
+func (s Status) triedAgain(now time.Time) string {
+	switch {
+	case s.Turn.IsZero():
+		return ""
+	case s.Turn.After(now):
+		return "; a worker tries again " + words.At(s.Turn, now)
+	}
+	return "; a worker tries again now"
+}
+
+// toCome returns when the fleet goes on, if that is to come.
+func (s Status) toCome(now time.Time) time.Time {
+	if s.Turn.After(now) {
+		return s.Turn
+	}
+	return time.Time{}
 }
 
 // waits is the standing of a connector that goes on by itself. A pause until a known

@@ -289,6 +289,8 @@ func (s Status) RunWords(now time.Time) string {
 	text := fmt.Sprintf(" (run %s %s %s", words.Clean(run.ID), did, words.Ago(run.EndedAt, now))
 	if run.Reason != "" {
 		text += ": " + problem.Brief(run.Reason)
+	} else if run.Outcome == collection.Failed && run.Metrics.Broke != "" {
+		text += ": " + run.Metrics.Broke
 	}
 	return text + ")"
 }

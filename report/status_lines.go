@@ -19,6 +19,7 @@ type StatusLine struct {
 	NextAt      jsonout.Time `json:"next_at"` // of the wait: when it goes on
 	Run         *string      `json:"run_id"`
 	Outcome     *string      `json:"last_outcome"`
+	Error       *ErrorLine   `json:"error"` // that ended the newest run; null: none did
 	SavedAt     jsonout.Time `json:"saved_at"`
 	Complete    int          `json:"streams_complete"`
 	Owed        int          `json:"gaps_owed"`
@@ -104,6 +105,7 @@ func StatusLines(all []Status, now time.Time) []StatusLine {
 		if len(s.Runs) > 0 {
 			line.Metrics = accountMetricsOf(s.Runs[0])
 			line.Run, line.Outcome = &s.Runs[0].ID, jsonout.Text(string(s.Runs[0].Outcome))
+			line.Error = errorLine(s.Runs[0])
 		}
 		for _, stream := range s.Streams {
 			line.Streams = append(line.Streams, s.streamLineOf(stream))

@@ -142,7 +142,18 @@ func (s Summary) outcomeWords() string {
 	if problem.ServerAway(s.Metrics.Broke) {
 		return fmt.Sprintf("failed: %s did not come to its end: the database server was away. What was saved is safe.", name)
 	}
+	if why := s.brokeWords(); why != "" {
+		return fmt.Sprintf("failed: %s did not come to its end: %s. What was saved is safe.", name, why)
+	}
 	return fmt.Sprintf("failed: %s did not come to its end. What was saved is safe.", name)
+}
+
+// brokeWords says which error ended the run; "" if that was not kept.
+func (s Summary) brokeWords() string {
+	if s.Metrics.BrokeBy == "" {
+		return ""
+	}
+	return BrokeWords(collection.Run{Outcome: s.Outcome, Metrics: s.Metrics})
 }
 
 // nothingNew says that a run found nothing to store.

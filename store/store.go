@@ -358,7 +358,8 @@ type Reader interface {
 
 	// Runs returns the newest n runs of a connector (of all, if it is ""),
 	// newest first. The exit code of a run that never came to its Finish,
-	// because it is on or its process died, is -1.
+	// because it is on or its process died, is -1. Of the metrics of a run that
+	// failed they have what broke it, and nothing else of them.
 	Runs(ctx context.Context, connector string, n int) ([]collection.Run, error)
 
 	// Run returns a run by its id, with what happened in it; there is false if there is no

@@ -113,6 +113,7 @@ func (d *Diagnosis) all(ctx context.Context) {
 		d.checkOnline(ctx)
 	}
 	d.checkLocks()
+	d.checkEnds()
 	d.checkWorkers()
 	d.checkSchedule(ctx)
 	library := ""
@@ -324,6 +325,16 @@ func (d *Diagnosis) checkLocks() {
 // silentAfter is how long a run may say nothing before that is worth a look:
 // it may wait for a provider, but it says so every few seconds.
 const silentAfter = 10 * time.Minute
+
+// checkEnds says which connectors' newest run an error ended, and which.
+func (d *Diagnosis) checkEnds() {
+	for _, name := range slices.Sorted(maps.Keys(d.runs)) {
+		if why := report.BrokeWords(d.runs[name]); why != "" {
+			d.note(Finding{Mark: Look, What: "last run", Text: fmt.Sprintf("%s failed %s: %s", name, words.Ago(d.runs[name].EndedAt, d.Now), why),
+				Do: problem.Command("run-view", name, d.Flags)})
+		}
+	}
+}
 
 // checkWorkers says how the workers stand, where there are or were some.
 func (d *Diagnosis) checkWorkers() {

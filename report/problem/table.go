@@ -146,6 +146,9 @@ func ServerAway(code string) bool {
 	return code == CodeOf(store.ErrUnreachable) || code == CodeOf(collection.ErrUnknown)
 }
 
+// DiskFull reports whether a code is that of an error that passes when there is room on the disk again.
+func DiskFull(code string) bool { return code == CodeOf(collection.ErrFull) }
+
 // Of explains err, which is not nil.
 func Of(err error, sc Scene) Problem {
 	if sc.Now.IsZero() {

@@ -553,6 +553,35 @@ func runs(t *testing.T, open opener) {
 	}
 }
 
+// broken: what broke a run that failed is known wherever it is told of, and a run after it has none of that.
+func broken(t *testing.T, open opener) {
+	s := opened(t, open)
+	what := collection.Metrics{Broke: "E0001", BrokeBy: "something is amiss"}
+	for _, outcome := range []collection.Outcome{collection.Failed, collection.Complete} {
+		l := begin(t, s, "run-"+string(outcome))
+		run := newRun("run-" + string(outcome))
+		run.Outcome, run.ExitCode = outcome, 1
+		if outcome == collection.Failed {
+			run.Metrics = what
+		}
+		if err := l.Finish(t.Context(), run); err != nil {
+			t.Fatalf("Finish: %v", err)
+		}
+		all, err := s.States(t.Context(), connector)
+		if err != nil || len(all) != 1 || all[0].Newest.Metrics != run.Metrics {
+			t.Errorf("States = %+v, %v, want a run with %+v", all, err, run.Metrics)
+		}
+	}
+	all, err := s.Runs(t.Context(), connector, 5)
+	if err != nil || len(all) != 2 || all[0].Metrics != (collection.Metrics{}) || all[1].Metrics != what {
+		t.Errorf("Runs = %+v, %v, want two, the older one with %+v", all, err, what)
+	}
+	one, there, err := s.Run(t.Context(), "run-failed")
+	if err != nil || !there || one.Metrics != what {
+		t.Errorf("Run = %+v, %v, want %+v", one, err, what)
+	}
+}
+
 func finishOnce(t *testing.T, open opener) {
 	s, l := ledger(t, open)
 	finish(t, l)

@@ -103,6 +103,7 @@ func Test(t *testing.T, open func(t *testing.T) store.Store) {
 		{"the past since a time", past},
 		{"gaps that opened and closed", gapsMoved},
 		{"runs are added up", runs},
+		{"what broke a run is known", broken},
 		{"provider state is kept", providerState},
 		{"fields are noted in the order seen", fields},
 		{"a run that died has done what it committed", tallyOfTheDead},

@@ -36,8 +36,9 @@ func (l *lease) take(t database.Tx, holder collection.Holder) error {
 }
 
 // takeOver ends the runs whose process died, and frees the gaps they leased.
-// They died after they last said that they were alive; when is not known.
-func (l *lease) takeOver(t database.Tx) error {
+// They died after they last said that they were alive; when is not known. The one of this process
+// that could not write its end, unsaid, has died of nothing, and gets the verdict that it had.
+func (l *lease) takeOver(t database.Tx, unsaid collection.Run) error {
 	var dead []string
 	err := t.Each(database.Texts(&dead), `UPDATE runs SET outcome = ?, ended_at = beat_at WHERE connector = ? AND outcome = ? RETURNING id`,
 		collection.Abandoned, l.Connector, collection.Running)
@@ -46,6 +47,12 @@ func (l *lease) takeOver(t database.Tx) error {
 	}
 	for _, id := range dead {
 		e := collection.Event{Kind: collection.RunFinished, Run: id, Message: "abandoned: its process died"}
+		if id == unsaid.ID {
+			if err := setVerdict(t, unsaid); err != nil {
+				return err
+			}
+			e = finished(unsaid)
+		}
 		if err := l.record(t, e); err != nil {
 			return err
 		}

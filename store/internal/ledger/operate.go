@@ -73,7 +73,7 @@ func (s *Store) operate(ctx context.Context, connector string, audit store.Audit
 		if err := l.take(t, audit.Holder); err != nil {
 			return err
 		}
-		if err := l.takeOver(t); err != nil {
+		if err := l.takeOver(t, s.unsaidOf(connector)); err != nil {
 			return err
 		}
 		if err := change(l, t); err != nil {

@@ -97,10 +97,23 @@ const runColumns = `id, connector, mode, lane, params, domain, accounts, source,
 // Runs returns the newest runs; see store.Reader.
 func (r reader) Runs(ctx context.Context, connector string, n int) (runs []collection.Run, err error) {
 	err = r.readers.Query(ctx, func(row database.Scanner) error {
-		run, err := scanRun(row)
+		var info []byte
+		run, err := scanRun(row, &info)
+		if err != nil {
+			return err
+		}
+		var end collection.Event
+		if err := store.AddEventInfo(&end, info); err != nil {
+			return err
+		}
+		if end.Metrics != nil {
+			run.Metrics.Broke, run.Metrics.BrokeBy = end.Metrics.Broke, end.Metrics.BrokeBy
+		}
 		runs = append(runs, run)
-		return err
-	}, `SELECT `+runColumns+` FROM runs WHERE ?1 = '' OR connector = ?1 ORDER BY number DESC LIMIT ?2`, connector, n)
+		return nil
+	}, `SELECT `+runColumns+`, CASE WHEN outcome <> 'failed' THEN '{}' ELSE coalesce((SELECT info FROM events
+			WHERE connector = r.connector AND run = r.id AND kind = 'run.finished' ORDER BY id DESC LIMIT 1), '{}') END
+		FROM runs r WHERE ?1 = '' OR connector = ?1 ORDER BY number DESC LIMIT ?2`, connector, n)
 	return runs, err
 }
 

@@ -40,7 +40,7 @@ func (s *Store) Begin(ctx context.Context, run collection.Run, declared []collec
 		if err := records.Scrub(t, run.Connector); err != nil {
 			return err
 		}
-		if err := l.takeOver(t); err != nil {
+		if err := l.takeOver(t, s.unsaidOf(run.Connector)); err != nil {
 			return err
 		}
 		if err := l.book().MoveBack(t); err != nil {
@@ -146,52 +146,87 @@ func (l *ledger) Abandon() error { return l.lock.Abandon() }
 
 // Finish ends the run and releases the lease; see store.Ledger. A run that was
 // fenced has no lease to release, and changes nothing.
+//
+// On a full disk the verdict takes the room that was kept for it, and where that is not enough
+// it leaves out what nobody misses: see docs/decisions/0083.
 func (l *ledger) Finish(ctx context.Context, run collection.Run) error {
 	if l.finished.Load() {
 		return nil
 	}
-	waited, err := json.Marshal(run.Waited)
-	if err != nil {
-		return err
+	run.ID = l.Run
+	err := l.update(ctx, l.verdict(run))
+	if errors.Is(err, collection.ErrFull) && l.lock.Room(0) == nil {
+		err = l.update(ctx, l.verdict(run))
 	}
-	verdict := func(t database.Tx) error {
-		ended := run.EndedAt
-		if ended.IsZero() {
-			ended = t.Now
-		}
-		args := append([]any{run.Outcome, run.Reason, format.Time(ended), run.ExitCode, string(waited)}, format.TallyArgs(run.Tally)...)
-		err := t.Exec(`UPDATE runs SET outcome = ?, reason = ?, ended_at = ?, exit_code = ?, waited = ?,
-			requests = ?, retries = ?, throttled = ?, slices = ?, records = ?,
-			changed = ?, rejected = ?, older = ?, deleted = ?, gaps_open = ?, gaps_shut = ? WHERE id = ?`, append(args, l.Run)...)
-		if err != nil {
-			return err
-		}
-		if err := l.book().Free(t); err != nil {
-			return err
-		}
-		if err := l.end(t); err != nil {
+	if errors.Is(err, collection.ErrFull) { // what all runs asked for is counted up to the last beat
+		run.Metrics.Traffic = nil
+		err = l.update(ctx, l.verdict(run))
+	}
+	if errors.Is(err, collection.ErrFull) {
+		err = l.update(ctx, l.bareVerdict(run))
+	}
+	if err != nil && !errors.Is(err, collection.ErrFenced) {
+		l.store.unsaid.Store(l.Connector, run)
+		return fmt.Errorf("finish: %w", err)
+	}
+	l.store.unsaid.Delete(l.Connector)
+	l.finished.Store(true)
+	return errors.Join(err, l.store.readers.Classify(l.lock.Release()))
+}
+
+// verdict returns what ends the run, in a transaction of its lease.
+func (l *ledger) verdict(run collection.Run) func(database.Tx) error {
+	return func(t database.Tx) error {
+		if err := l.bareVerdict(run)(t); err != nil {
 			return err
 		}
 		if err := l.addTraffic(t, run.Metrics.Traffic); err != nil {
 			return err
 		}
-		finished := collection.Event{Kind: collection.RunFinished, Lane: run.Lane}
-		if run.Metrics != (collection.Metrics{}) {
-			finished.Metrics = &run.Metrics
-		}
 		if err := l.forgetLive(t); err != nil {
 			return err
 		}
-		return l.record(t, finished)
+		return l.record(t, finished(run))
 	}
-	if err = l.update(ctx, verdict); errors.Is(err, collection.ErrFull) && l.lock.Room(0) == nil {
-		err = l.update(ctx, verdict)
+}
+
+// bareVerdict is what of a verdict changes rows that are there, as each beat does, and adds none: of
+// an error it has the exit code.
+func (l *ledger) bareVerdict(run collection.Run) func(database.Tx) error {
+	return func(t database.Tx) error {
+		if err := setVerdict(t, run); err != nil {
+			return err
+		}
+		if err := l.book().Free(t); err != nil {
+			return err
+		}
+		return l.end(t)
 	}
-	if err != nil && !errors.Is(err, collection.ErrFenced) {
-		return fmt.Errorf("finish: %w", err)
+}
+
+// setVerdict writes how a run ended in its row.
+func setVerdict(t database.Tx, run collection.Run) error {
+	waited, err := json.Marshal(run.Waited)
+	if err != nil {
+		return err
 	}
-	l.finished.Store(true)
-	return errors.Join(err, l.store.readers.Classify(l.lock.Release()))
+	ended := run.EndedAt
+	if ended.IsZero() {
+		ended = t.Now
+	}
+	args := append([]any{run.Outcome, run.Reason, format.Time(ended), run.ExitCode, string(waited)}, format.TallyArgs(run.Tally)...)
+	return t.Exec(`UPDATE runs SET outcome = ?, reason = ?, ended_at = ?, exit_code = ?, waited = ?,
+		requests = ?, retries = ?, throttled = ?, slices = ?, records = ?,
+		changed = ?, rejected = ?, older = ?, deleted = ?, gaps_open = ?, gaps_shut = ? WHERE id = ?`, append(args, run.ID)...)
+}
+
+// finished is the event of the end of a run.
+func finished(run collection.Run) collection.Event {
+	e := collection.Event{Kind: collection.RunFinished, Run: run.ID, Lane: run.Lane}
+	if run.Metrics != (collection.Metrics{}) {
+		e.Metrics = &run.Metrics
+	}
+	return e
 }
 
 // keptEvents and keptGaps bound the past of a connector: about a year of hourly

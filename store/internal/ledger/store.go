@@ -2,8 +2,10 @@ package ledger
 
 import (
 	"context"
+	"sync"
 	"time"
 
+	"collect/collection"
 	"collect/store/internal/database"
 )
 
@@ -12,11 +14,13 @@ type Store struct {
 	reader
 	writer *database.Writer // nil: read-only
 	locks  Locks
+
+	unsaid sync.Map // by connector, its newest run of this process whose end could not be written
 }
 
 // New returns the store in a database. Without a writer nothing can be changed.
 func New(r *database.Readers, w *database.Writer, l Locks) *Store {
-	return &Store{reader{r}, w, l}
+	return &Store{reader: reader{r}, writer: w, locks: l}
 }
 
 // Locks say which connectors this process runs, so that nobody else runs them.
@@ -41,6 +45,14 @@ type Lock interface {
 	// Beat is told how a beat of the run fared that began at a time of the
 	// monotonic clock, and returns what the run is to be told.
 	Beat(began time.Time, err error) error
+}
+
+// unsaidOf returns the run of a connector whose end this process could not write; the zero run if
+// there is none. Whoever takes the lease next writes it.
+func (s *Store) unsaidOf(connector string) collection.Run {
+	run, _ := s.unsaid.Load(connector)
+	r, _ := run.(collection.Run)
+	return r
 }
 
 // take takes the lock of a connector.
