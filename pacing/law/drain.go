@@ -11,7 +11,11 @@ const (
 // reports whether a drain is under way.
 func (p *plateau) slowAnswer(d *Ticket, now Moment) bool {
 	draining := p.mode == drain
-	p.heed(p.late.observe(1e-9*float64(max(quickest, now-d.at)), d.inFlight == 1, draining), now)
+	took := 1e-9 * float64(max(quickest, now-d.at))
+	if p.late.usual > 0 && p.late.isSlow(took) && p.still.slow(d, now) {
+		return draining
+	}
+	p.heed(p.late.observe(took, d.inFlight == 1, draining), now)
 	return draining || p.mode == drain
 }
 

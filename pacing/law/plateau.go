@@ -80,6 +80,7 @@ type plateau struct {
 	departures departures  // that the pace is what holds requests back
 	done       delivered   // what was answered
 	late       lateAnswers // that answers take longer for the pace
+	still      standstill  // that answers were held up together
 	losses     losses      // that requests are dropped for it
 	inFlight   inFlightCap // that what is in flight is counted
 	trust      trust       // that a provider whose owner declared nothing bears more

@@ -84,5 +84,16 @@ func Families() []Family {
 			return &shared{counting: *d.counting(bare, nil, &bucket{rate: steady(rate), burst: 5 + rate, tokens: 5}),
 				rate: rate, on: 20 + 40*d.rng.Float64(), off: 60 + 120*d.rng.Float64()}
 		}},
+		{"pausing", "it stands still for 1 to 8 s every 10 to 90 s, and then answers all that wait; a token bucket or no limit, bare 429", true, false, func(d *draw) model {
+			c := d.limitOrNone()
+			length, every := d.between(1, 8), d.between(10, 90)
+			waits := Workers / c.best(0) // seconds of a pause in which requests still leave
+			c.best = steady(c.best(0) * (1 - max(0, length-waits)/every))
+			return d.telling(c, func(r *reply, now, _ float64) {
+				if left := length - math.Mod(now, every); left > 0 {
+					r.latency += left
+				}
+			})
+		}},
 	}
 }

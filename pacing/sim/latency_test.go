@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -48,6 +49,37 @@ func TestOrdinaryLatencies(t *testing.T) {
 				t.Logf("%.0f %% of the work: %v", 100*share, took)
 				if want := cmp.Or(tc.now, 0.9); share < want {
 					t.Errorf("%.0f %% of the work, want %.0f %%", 100*share, 100*want)
+				}
+			})
+		})
+	}
+}
+
+// TestPauses: a provider that stands still now and then, and answers all that waited when it goes on, is not
+// taken for one that has too much to do. At most as many requests as may be in flight leave in a pause.
+func TestPauses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes some seconds")
+	}
+	t.Parallel()
+	for _, tc := range []struct {
+		ceiling, pause, every float64
+	}{{20, 5, 60}, {100, 5, 60}, {20, 2, 10}, {100, 2, 10}, {100, 0.3, 1}} {
+		t.Run(fmt.Sprintf("%v s of %v s at %v a second", tc.pause, tc.every, tc.ceiling), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begun := time.Now()
+				p := sim.Plain(nil, func(rng *rand.Rand) float64 {
+					left := tc.pause - math.Mod(time.Since(begun).Seconds(), tc.every)
+					return max(0, left) + 0.015*math.Exp(0.3*rng.NormFloat64()) + 0.1*rng.Float64()*min(1, max(0, left))
+				})
+				var state []byte
+				sim.Play(p, sim.Owned(perSecond(int(tc.ceiling)), sim.Workers), time.Hour, &state)
+				_, requests := p.Refused()
+				most := tc.ceiling * (1 - max(0, tc.pause-sim.Workers/tc.ceiling)/tc.every)
+				share := float64(requests) / 3600 / most
+				t.Logf("%.0f %% of the work", 100*share)
+				if share < 0.9 {
+					t.Errorf("%.0f %% of the work, want 90 %%", 100*share)
 				}
 			})
 		})
