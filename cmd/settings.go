@@ -68,7 +68,7 @@ func parseParams(flags []string) (map[string]string, error) {
 
 // meeting is where the runs of this user share the pace of their accounts.
 func (a *app) meeting(s *config.Settings) engine.Meeting {
-	return engine.Meeting{Dir: meetingPlace(a.env), Registry: &s.Registry, Turns: fleet.Turns}
+	return engine.Meeting{Dir: meetingPlace(a.env), Registry: &s.Registry, Fleet: fleet.Facts}
 }
 
 // meetingPlace is where the runs of a user meet; "" if there is no such place.

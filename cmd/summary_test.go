@@ -188,7 +188,7 @@ func TestSummaryJSON(t *testing.T) {
 		`"overall":{"runs":4,"slices":591,"records":1719914,"records_changed":1719000,"records_quarantined":0,"records_older":0,"records_deleted":0,"requests":43790,"retries":0,"throttled":22,"gaps_opened":0,"gaps_filled":0},` +
 		`"gaps_owed":{"planned":1,"provider":0,"stuck":0},"gone":0,"waived":0,` +
 		`"rate_start_per_second":3.2,"rate_end_per_second":1.8,"ceiling_per_second":4,"learned_per_second":3.6,"limit":null,"metrics":null,` +
-		`"resume_command":"collect resume tickets","checkpoint_moved":true,"left_for_next_run":null}`
+		`"resume_command":"collect resume tickets","checkpoint_moved":true,"left_for_next_run":null,"error":null}`
 	texttest.Same(t, "json", string(got), want)
 
 	unknown, err := json.Marshal(report.Summary{}.Line())

@@ -16,6 +16,7 @@ import (
 	"collect/pacing"
 	"collect/pacing/gate"
 	"collect/pacing/share"
+	"collect/report"
 	"collect/report/problem"
 	"collect/store"
 )
@@ -26,9 +27,7 @@ type Meeting struct {
 	Dir      string // "": there is no such place, and each run paces itself alone
 	Registry *registry.Registry
 
-	// Turns returns when the fleet beside a store goes on with each connector that waits for it or that
-	// it works on; nil: nobody asks.
-	Turns func(ctx context.Context, db store.Reader) map[string]time.Time
+	Fleet func(ctx context.Context, db store.Reader) report.Fleet // beside a store; nil: nobody asks
 }
 
 // share takes part in the account of p with the other runs of this user. It

@@ -31,19 +31,19 @@ func (m Meeting) Statuses(ctx context.Context, db store.Reader, name string, now
 		m.paces(ctx, db, state, &all[i], now)
 		all[i].Selected = m.Registry.Entries[state.Connector].Streams
 	}
-	m.turns(ctx, db, all)
+	m.addFleet(ctx, db, all, now)
 	return all, nil
 }
 
-// turns adds when the fleet goes on with each connector, if that matters to one of them.
-func (m Meeting) turns(ctx context.Context, db store.Reader, all []report.Status) {
-	failed := func(s report.Status) bool { return s.Newest().Outcome == collection.Failed }
-	if m.Turns == nil || !slices.ContainsFunc(all, failed) {
+// addFleet adds what the fleet does with each connector, if that matters to one of them.
+func (m Meeting) addFleet(ctx context.Context, db store.Reader, all []report.Status, now time.Time) {
+	matters := func(s report.Status) bool { return s.Newest().Outcome == collection.Failed || s.Silent(now) }
+	if m.Fleet == nil || !slices.ContainsFunc(all, matters) {
 		return
 	}
-	turns := m.Turns(ctx, db)
+	f := m.Fleet(ctx, db)
 	for i := range all {
-		all[i].Turn = turns[all[i].Name]
+		all[i].AddFleet(f, now)
 	}
 }
 
@@ -52,7 +52,7 @@ func (m Meeting) RunView(ctx context.Context, db store.Reader, id string, now ti
 	v, there, err = report.RunViewOf(ctx, db, id, now)
 	if there {
 		all := []report.Status{v.Status}
-		m.turns(ctx, db, all)
+		m.addFleet(ctx, db, all, now)
 		v.Status = all[0]
 	}
 	return v, there, err
@@ -72,7 +72,7 @@ func (m Meeting) Explain(ctx context.Context, db store.Reader, name string, now 
 	e.Status = report.StatusFrom(state, now)
 	e.Status.Selected = m.Registry.Entries[name].Streams
 	all := []report.Status{e.Status}
-	m.turns(ctx, db, all)
+	m.addFleet(ctx, db, all, now)
 	e.Status = all[0]
 	for _, p := range m.paces(ctx, db, state, &e.Status, now) {
 		if e.Account == nil || e.Account.From == p.from {

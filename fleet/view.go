@@ -9,8 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"collect/collection"
 	"collect/internal/jsonout"
 	"collect/internal/words"
+	"collect/report"
 	"collect/store"
 	"collect/store/postgres"
 )
@@ -188,30 +190,36 @@ func (v View) Lease(t TurnView) time.Duration {
 	return max(0, t.Expires.Sub(v.Now))
 }
 
-// Turns returns when the fleet beside a store goes on with each connector that it is to: a time that
-// is not to come is now. It is empty if there is no worker.
-func Turns(ctx context.Context, db store.Reader) map[string]time.Time {
+// Facts returns what reports say of the fleet beside a store: nothing if there is no worker.
+func Facts(ctx context.Context, db store.Reader) report.Fleet {
 	v, there, err := Look(ctx, db)
 	if !there || err != nil {
-		return nil // who looks at the store says so
+		return report.Fleet{} // who looks at the store says so
 	}
-	return v.goesOn()
+	return v.facts()
 }
 
-func (v View) goesOn() map[string]time.Time {
+func (v View) facts() report.Fleet {
 	if v.Alive() == 0 {
-		return nil
+		return report.Fleet{}
 	}
-	at := map[string]time.Time{}
-	for _, t := range v.Turns {
-		at[t.Connector] = t.Since
-	}
-	for _, w := range v.Waits {
-		if _, works := at[w.Connector]; !works {
-			at[w.Connector] = w.Due
+	f := report.Fleet{Turns: map[string]time.Time{}, InHand: map[string]collection.Holder{}}
+	processes := map[string]collection.Holder{}
+	for _, w := range v.Workers {
+		processes[w.ID] = collection.Holder{Host: w.Host, PID: w.PID}
+		if !w.Died {
+			f.Workers = append(f.Workers, processes[w.ID])
 		}
 	}
-	return at
+	for _, t := range v.Turns {
+		f.Turns[t.Connector], f.InHand[t.Connector] = t.Since, processes[t.Worker]
+	}
+	for _, w := range v.Waits {
+		if _, works := f.Turns[w.Connector]; !works {
+			f.Turns[w.Connector] = w.Due
+		}
+	}
+	return f
 }
 
 // Sentence says how a fleet stands.

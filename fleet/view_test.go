@@ -38,11 +38,11 @@ func TestTurnsOfTheDead(t *testing.T) {
 	if want := "1 worker (1 died), 1 turn at work, 2 due (the oldest for 60 s), 1 later (the first 12:01:00 UTC)"; v.Sentence() != want {
 		t.Errorf("Sentence:\n%s\nwant:\n%s", v.Sentence(), want)
 	}
-	if want := map[string]time.Time{"one": ago(time.Hour), "two": ago(gone + time.Second), "three": ago(time.Minute), "four": ago(-time.Minute)}; !reflect.DeepEqual(v.goesOn(), want) {
-		t.Errorf("goes on: %v, want %v", v.goesOn(), want)
+	if want := map[string]time.Time{"one": ago(time.Hour), "two": ago(gone + time.Second), "three": ago(time.Minute), "four": ago(-time.Minute)}; !reflect.DeepEqual(v.facts().Turns, want) {
+		t.Errorf("goes on: %v, want %v", v.facts().Turns, want)
 	}
 	v.Workers[0].Died = true
-	if v.goesOn() != nil {
+	if v.facts().Turns != nil {
 		t.Error("workers that died go on")
 	}
 	if want := "0 workers (2 died), 1 turn at work, 2 due (the oldest for 60 s), 1 later (the first 12:01:00 UTC). Nobody works: start a worker with: collect worker"; v.Sentence() != want {

@@ -218,6 +218,8 @@ func (e Explanation) Stops() []string {
 func (e Explanation) failure() string {
 	last := e.Newest()
 	switch {
+	case e.Unsaid:
+		return e.Stands(e.Now).Next
 	case last.Outcome != collection.Failed:
 		return ""
 	case e.ServerWasAway():

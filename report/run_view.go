@@ -47,7 +47,7 @@ func RunViewOf(ctx context.Context, db store.Reader, id string, now time.Time) (
 func (v RunView) Verdict() string {
 	name := words.Clean(v.Connector)
 	if v.Outcome == collection.Running || v.Outcome == collection.Abandoned {
-		return name + Status{Runs: []collection.Run{v.Run}}.RunWords(v.Now)
+		return name + Status{Runs: []collection.Run{v.Run}, Unsaid: v.unsaid()}.RunWords(v.Now)
 	}
 	s := v.summary()
 	if v.Later != "" && v.Outcome == collection.Blocked { // what it left may be filled since
@@ -59,6 +59,9 @@ func (v RunView) Verdict() string {
 	}
 	return s.Verdict()
 }
+
+// unsaid reports whether the run is over, and the store does not know how.
+func (v RunView) unsaid() bool { return v.Status.Unsaid && v.Later == "" }
 
 func (v RunView) summary() Summary {
 	s := SummaryOf(v.Run, v.Status.Owed, v.Status.Count, v.Status.All)
@@ -131,6 +134,8 @@ func sameGaps(a, b collection.Event) bool {
 func (v RunView) Next() (say string, commands []string) {
 	command := func(verb, what string) string { return problem.Command(verb, what, v.Flags) }
 	switch {
+	case v.unsaid():
+		return v.Status.Stands(v.Now).Next, nil
 	case v.Outcome == collection.Running:
 		return "it goes on; to see how it stands:", []string{command("status", v.Connector)}
 	case v.Later != "":

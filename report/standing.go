@@ -96,6 +96,10 @@ func (s Status) Stands(now time.Time) Standing {
 		return you(Stuck, code, problem.Brief(reason))
 	case s.ServerWasAway():
 		return s.goesOn(now)
+	case s.Unsaid && s.Turn.IsZero():
+		return you(Stuck, problem.ExitFailure, s.unsaid())
+	case s.Unsaid:
+		return Standing{State: Waiting, Needs: problem.NeedsTime, Code: problem.ExitLater, Next: s.unsaid() + s.triedAgain(now), Until: s.toCome(now)}
 	case last.Outcome == collection.Failed && !s.Turn.IsZero() && problem.DiskFull(last.Metrics.Broke):
 		return Standing{State: Waiting, Needs: problem.NeedsTime, Code: problem.ExitLater, Next: BrokeWords(last) + s.triedAgain(now), Until: s.toCome(now)}
 	case last.Outcome == collection.Failed:
@@ -187,6 +191,11 @@ func (s Status) goesOn(now time.Time) Standing {
 		st.Next = why + "the fleet goes on with it now"
 	}
 	return st
+}
+
+// unsaid says that the end of the newest run could not be stored, and who knows it.
+func (s Status) unsaid() string {
+	return "the last run is over, and how could not be stored: the log of its worker (" + holderWords(s.Newest().Holder) + ") says it"
 }
 
 // triedAgain says when a worker goes on after a run that failed; "" if none does.
@@ -328,7 +337,7 @@ func (s Status) held(now time.Time) (cause collection.WaitCause, until time.Time
 // Running reports whether a run is alive.
 func (s Status) Running(now time.Time) bool {
 	last := s.Newest()
-	return last.Outcome == collection.Running && now.Sub(last.SeenAt()) < aliveWithin
+	return last.Outcome == collection.Running && now.Sub(last.SeenAt()) < aliveWithin && !s.Unsaid
 }
 
 // unfinished reports whether a walk of a stream was begun, or reset, and has

@@ -31,7 +31,8 @@ type Status struct {
 
 	Sharing *store.Sharing // who shares the pace of the account now, the first that is shared; nil: nobody, or that is not known
 
-	Turn time.Time // when the fleet goes on after the newest run; zero: it does not, or that was not asked, as nothing depends on it
+	Turn   time.Time // when the fleet goes on after the newest run; zero: it does not, or that was not asked, as nothing depends on it
+	Unsaid bool      // a worker has ended the newest run, and could not store how; see AddFleet
 
 	Selected []string // the streams that collect.yaml selects; nil: all
 }
@@ -271,6 +272,9 @@ func PartitionWords(stream store.StreamState, lane store.LaneState) string {
 // RunWords says what the newest run did, or does.
 func (s Status) RunWords(now time.Time) string {
 	run := s.Runs[0]
+	if s.Unsaid {
+		return fmt.Sprintf(" (run %s: over since about %s; how it ended could not be stored)", words.Clean(run.ID), words.At(run.SeenAt(), now))
+	}
 	if run.Outcome == collection.Running {
 		text := fmt.Sprintf(" (run %s since %s, %s", words.Clean(run.ID), words.At(run.StartedAt, now), holderWords(run.Holder))
 		seen := run.SeenAt()

@@ -395,6 +395,7 @@ type SummaryLine struct {
 	Moved     bool                    `json:"checkpoint_moved"`
 	Left      *string                 `json:"left_for_next_run"` // where an earlier run began what this one finished
 	Accounts  []TurnLine              `json:"accounts,omitempty"`
+	Error     *ErrorLine              `json:"error"` // that ended it; null: none did
 }
 
 // Line returns the summary for --json.
@@ -405,6 +406,6 @@ func (s Summary) Line() SummaryLine {
 		s.Outcome, jsonout.Text(string(s.Reason)), jsonout.Time(s.NextAt), s.ExitCode, s.Mode, jsonout.Time(s.Started), jsonout.Time(s.Ended),
 		s.Ended.Sub(s.Started).Seconds(), WaitedLine(s.Waited), TallyLineOf(s.This), overall, OwedKinds(s.Owed), GoneCount(s.Owed), len(Waived(s.Owed)),
 		jsonout.OrNull(s.RateStart), jsonout.OrNull(s.RateEnd), jsonout.OrNull(s.Ceiling), jsonout.OrNull(s.Learned), Limit(&s.Limit), MetricsOf(s.Metrics), s.command("resume"), s.This.Slices > 0,
-		jsonout.Text(s.Left), TurnLines(s.Accounts, s.At()),
+		jsonout.Text(s.Left), TurnLines(s.Accounts, s.At()), errorLine(collection.Run{Outcome: s.Outcome, Metrics: s.Metrics}),
 	}
 }

@@ -111,6 +111,11 @@ func TestFullDisk(t *testing.T) {
 		t.Fatalf("dd: %v: %s", err, out)
 	}
 	f.await("a worker that says so", func() bool { return strings.Contains(f.workers[0].said.String(), "no space left") })
+	// The disk may be too full for more than that a turn is over, or for its exit code.
+	status := string(f.collect("status", "--jq", `.[] | select(.last_outcome != "complete") | .next`))
+	if !strings.Contains(status, "no space left for the database") && !strings.Contains(status, "exit code 74") || !strings.Contains(status, "; a worker tries again") {
+		t.Errorf("collect status on a full disk: %s", status)
+	}
 	_, err := f.try("run", "ants")
 	if err == nil || !strings.Contains(err.Error(), "exit status 74") || !strings.Contains(err.Error(), "error[E0702]: no space left") {
 		t.Errorf("collect run on a full disk: %v", err)
