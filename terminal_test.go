@@ -6,11 +6,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/rivo/uniseg"
 
+	"collect/internal/pgtest"
 	"collect/internal/provider"
 )
 
@@ -56,6 +58,18 @@ func (term *terminal) await(text string) string {
 	}
 	term.t.Fatalf("%q did not appear:\n%s", text, term.screen())
 	return ""
+}
+
+// awaitGone waits until text is not on the screen.
+func (term *terminal) awaitGone(text string) {
+	term.t.Helper()
+	for range 300 {
+		if !strings.Contains(term.screen(), text) {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	term.t.Fatalf("%q did not go:\n%s", text, term.screen())
 }
 
 // TestLiveBlock watches a run in terminals of several sizes, resizes one, and
@@ -204,6 +218,50 @@ func TestWatchStatus(t *testing.T) {
 	term.await("read=echoed")
 	if got := strings.TrimSpace(term.tmux("display-message", "-p", "#{cursor_flag}#{alternate_on}")); got != "10" {
 		t.Errorf("cursor and other screen are %s at the end, want 10", got)
+	}
+}
+
+// TestWatchOutlivesAnOutage watches the status of a store on a server that goes away, and comes back.
+// A server that is away from the start is told once.
+func TestWatchOutlivesAnOutage(t *testing.T) {
+	p := provider.New(provider.Script{Seed: 1, Tickets: 20})
+	url, err := p.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	server, err := pgtest.Start("fsync=off")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Remove()
+	dir := t.TempDir()
+	binary, file, state := build(t), connectorFile(t, dir, url), server.Address("watched")
+	if out, err := exec.Command(binary, "run", file, "-q", "--create", "--state", state).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	watch := func() *terminal {
+		return openTerminal(t, 80, 20, "env -u CI LANG=C.UTF-8 "+binary+" status --watch --state '"+state+"'; echo exit=$?; sleep 60")
+	}
+	term := watch()
+	term.await("q quits")
+	server.End(syscall.SIGINT)
+	if screen := term.await("the server has not answered since"); !strings.Contains(screen, "tickets") || strings.Contains(screen, "error") {
+		t.Errorf("while the server is away:\n%s", screen)
+	}
+	if err := server.Begin("fsync=off"); err != nil {
+		t.Fatal(err)
+	}
+	term.awaitGone("has not answered")
+	server.End(syscall.SIGINT)
+	term.await("the server has not answered since")
+	term.tmux("send-keys", "q")
+	if screen := term.await("exit=0"); !strings.Contains(screen, "tickets") || !strings.Contains(screen, "the server has not answered since") {
+		t.Errorf("after q:\n%s", screen)
+	}
+	term = watch()
+	if screen := term.await("exit=74"); strings.Count(screen, "E0719") != 1 {
+		t.Errorf("of a server that was never there, the error is not told once:\n%s", screen)
 	}
 }
 

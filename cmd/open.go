@@ -73,9 +73,26 @@ func (v looked) command(verb, what string) string {
 	return problem.Command(verb, what, v.flags)
 }
 
+// A lookError is an error of a database that was opened for reading, and the scene it is told in.
+type lookError struct {
+	error
+	scene problem.Scene
+}
+
+func (e *lookError) Unwrap() error { return e.error }
+
 // look opens the database for reading and calls show. No database at the
 // default place is an empty one.
 func (a *app) look(ctx context.Context, args []string, show func(looked) error) error {
+	err := a.lookQuietly(ctx, args, show)
+	if e, ok := errors.AsType[*lookError](err); ok {
+		return a.exit(e.error, e.scene)
+	}
+	return err
+}
+
+// lookQuietly is look that tells nobody of an error of the database: it is a *lookError.
+func (a *app) lookQuietly(ctx context.Context, args []string, show func(looked) error) error {
 	settings, err := a.settings()
 	if err != nil {
 		return err
@@ -86,9 +103,10 @@ func (a *app) look(ctx context.Context, args []string, show func(looked) error) 
 			return err
 		}
 	}
+	scene := problem.Scene{Connector: v.name, State: settings.State}
 	db, err := openForReading(ctx, settings)
 	if err != nil {
-		return a.exit(err, problem.Scene{Connector: v.name, State: settings.State})
+		return &lookError{err, scene}
 	}
 	if db == nil {
 		if v.name != "" {
@@ -105,7 +123,7 @@ func (a *app) look(ctx context.Context, args []string, show func(looked) error) 
 	}
 	err = show(v)
 	if problem.Damaged(err) {
-		return a.exit(err, problem.Scene{Connector: v.name, State: settings.State})
+		return &lookError{err, scene}
 	}
 	return err
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"collect/cmd/internal/live"
 	"collect/cmd/internal/term"
 	"collect/engine/storage"
 	"collect/report"
@@ -40,17 +39,6 @@ func (a *app) statusCommand() *cobra.Command {
 	return c
 }
 
-// status looks at the database, and calls show with how the connectors stand.
-func (a *app) status(ctx context.Context, o statusView, show func(v looked, all []report.Status) error) error {
-	return a.look(ctx, o.names, func(v looked) error {
-		all, err := a.statuses(ctx, v)
-		if err != nil {
-			return err
-		}
-		return show(v, all)
-	})
-}
-
 // statusText returns the status for people.
 func (a *app) statusText(o statusView, all []report.Status, now time.Time) string {
 	switch {
@@ -63,7 +51,11 @@ func (a *app) statusText(o statusView, all []report.Status, now time.Time) strin
 }
 
 func (a *app) printStatus(ctx context.Context, o statusView) error {
-	return a.status(ctx, o, func(v looked, all []report.Status) error {
+	return a.look(ctx, o.names, func(v looked) error {
+		all, err := a.statuses(ctx, v)
+		if err != nil {
+			return err
+		}
 		if !o.check {
 			lines, text := report.StatusLines(all, v.now), a.statusText(o, all, v.now)
 			if f, there := fleetOf(ctx, v); there {
@@ -95,29 +87,6 @@ func (a *app) careLine(ctx context.Context, v looked) string {
 		return ""
 	}
 	return "\n" + strings.Join(term.Wrap("", "store: "+care.Sentence(v.now), a.width()), "\n") + "\n"
-}
-
-// watchStatus draws the status until somebody quits, and prints it once more below
-// the command: the screen that was watched is gone then. If it cannot be had any more,
-// the words of that are printed there, too.
-func (a *app) watchStatus(ctx context.Context, o statusView) error {
-	switch {
-	case o.check:
-		return problem.Usage("--check prints nothing, so there is nothing to --watch")
-	case a.flags.json || !a.terminal || !a.shown:
-		return problem.Usage("--watch draws on a terminal, and here is none; a program asks again with: collect status --json")
-	}
-	err := live.Watch(ctx, a.in, a.out, a.size(), func() (text string, err error) {
-		err = a.status(ctx, o, func(v looked, all []report.Status) error {
-			text = a.statusText(o, all, v.now)
-			return nil
-		})
-		return text, err
-	})
-	if ctx.Err() != nil {
-		return err
-	}
-	return a.printStatus(ctx, o)
 }
 
 // statuses returns the status of the connector, or of all of them.

@@ -25,10 +25,15 @@ const (
 	eraseRest   = "\x1b[K"
 )
 
-// Watch draws a text on the whole of a terminal, every two seconds anew, until
-// somebody presses q or Ctrl-C, ctx is done, or there is no text: that is the
+// A Picture is what [Watch] draws: a text, and what there is to say in the last row.
+type Picture struct{ Text, Note string }
+
+// Watch draws a picture on the whole of a terminal, every two seconds anew, until
+// somebody presses q or Ctrl-C, ctx is done, or there is no picture: that is the
 // error which it returns. Without a keyboard, only the latter two end it.
-func Watch(ctx context.Context, in io.Reader, out io.Writer, size func() (columns, rows int), text func() (string, error)) error {
+func Watch(ctx context.Context, in io.Reader, out io.Writer, size func() (columns, rows int), look func(context.Context) (Picture, error)) error {
+	looking, stop := context.WithCancel(ctx) // who quits does not wait for an answer
+	defer stop()
 	quit := make(chan struct{})
 	if keyboard, ok := in.(*os.File); ok && xterm.IsTerminal(int(keyboard.Fd())) {
 		before, err := xterm.MakeRaw(int(keyboard.Fd()))
@@ -39,6 +44,7 @@ func Watch(ctx context.Context, in io.Reader, out io.Writer, size func() (column
 		go func() { // it ends with the process: nothing else can end a read of a terminal
 			if pressedQuit(keyboard) {
 				close(quit)
+				stop()
 			}
 		}()
 	}
@@ -48,12 +54,15 @@ func Watch(ctx context.Context, in io.Reader, out io.Writer, size func() (column
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {
-		words, err := text()
+		picture, err := look(looking)
 		if err != nil {
+			if ctx.Err() == nil && looking.Err() != nil {
+				return nil
+			}
 			return err
 		}
 		columns, rows := size()
-		screen := strings.Join(screenOf(words, columns, rows), eraseRest+"\r\n") + eraseRest
+		screen := strings.Join(screenOf(picture, columns, rows), eraseRest+"\r\n") + eraseRest
 		if _, err := fmt.Fprint(out, syncBegin+home+screen+syncEnd); err != nil {
 			return err
 		}
@@ -86,14 +95,17 @@ func pressedQuit(keyboard io.Reader) bool {
 }
 
 // screenOf returns the rows of a screen: the first lines of a text, and in the last
-// row how to quit, and how many lines there was no room for.
-func screenOf(text string, columns, rows int) []string {
-	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+// row what is to be said, how many lines there was no room for, and how to quit.
+func screenOf(p Picture, columns, rows int) []string {
+	lines := strings.Split(strings.TrimRight(p.Text, "\n"), "\n")
 	room := max(rows-1, 0)
 	foot := "q quits"
 	if hidden := len(lines) - room; hidden > 0 {
 		lines = lines[:room]
 		foot = fmt.Sprintf("%d more below; q quits", hidden)
+	}
+	if p.Note != "" {
+		foot = p.Note + "; " + foot
 	}
 	for len(lines) < room {
 		lines = append(lines, "")

@@ -8,16 +8,17 @@ import (
 
 func TestScreenOf(t *testing.T) {
 	for name, test := range map[string]struct {
-		text          string
+		text, note    string
 		columns, rows int
 		want          []string
 	}{
-		"room left":   {"one\ntwo\n", 80, 4, []string{"one", "two", "", "q quits"}},
-		"just enough": {"one\ntwo\n", 80, 3, []string{"one", "two", "q quits"}},
-		"too much":    {"one\ntwo\nthree\n", 80, 3, []string{"one", "two", "1 more below; q quits"}},
-		"one row":     {"one\n", 80, 1, []string{"1 more below; q quits"}},
+		"room left":   {"one\ntwo\n", "", 80, 4, []string{"one", "two", "", "q quits"}},
+		"just enough": {"one\ntwo\n", "", 80, 3, []string{"one", "two", "q quits"}},
+		"too much":    {"one\ntwo\nthree\n", "", 80, 3, []string{"one", "two", "1 more below; q quits"}},
+		"one row":     {"one\n", "", 80, 1, []string{"1 more below; q quits"}},
+		"a note":      {"one\ntwo\nthree\n", "no answer", 80, 3, []string{"one", "two", "no answer; 1 more below; q quits"}},
 	} {
-		if got := screenOf(test.text, test.columns, test.rows); !slices.Equal(got, test.want) {
+		if got := screenOf(Picture{test.text, test.note}, test.columns, test.rows); !slices.Equal(got, test.want) {
 			t.Errorf("%s: the screen is %q, want %q", name, got, test.want)
 		}
 	}
