@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"strings"
 
 	"collect/internal/words"
 	"collect/store"
@@ -138,6 +139,9 @@ func writeServed(p *Problem, err error, _ Scene) {
 
 func writeServerAway(p *Problem, err error, sc Scene) {
 	p.database("the database server cannot be reached", err, sc)
+	if _, why, is := strings.Cut(p.Why, store.ErrUnreachable.Error()+": "); is {
+		p.Why = why // the headline and the place say the rest
+	}
 	p.Saved = sc.saved()
 	if sc.Run.ID == "" && sc.Again == "" {
 		p.Saved = "what was stored before; nothing was changed"

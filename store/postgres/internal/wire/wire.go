@@ -263,37 +263,3 @@ func (r rows) Next(dest []driver.Value) error {
 // Close ends the query, and tells the error that it ended with, which Next may not have
 // come to.
 func (r rows) Close() error { return Told(r.Rows.Close()) }
-
-// An Error is one of the server, or of the connection to it.
-type Error struct {
-	Code       string // SQLSTATE; "" if it is of the connection
-	Fatal      bool   // the connection is of no use any more
-	Connecting bool   // there was none yet
-	Err        error
-}
-
-// Error says what the server said. A connection is tried with TLS and without: the words of
-// the server say more than those of all attempts.
-func (e *Error) Error() string {
-	if _, connecting := errors.AsType[*pgconn.ConnectError](e.Err); connecting {
-		if said, is := errors.AsType[*pgconn.PgError](e.Err); is {
-			return said.Error()
-		}
-	}
-	return e.Err.Error()
-}
-
-func (e *Error) Unwrap() error { return e.Err }
-
-// Told marks an error of the driver, or of pgx.
-func Told(err error) error {
-	if err == nil || err == driver.ErrBadConn {
-		return err // database/sql knows it by its value
-	}
-	_, connecting := errors.AsType[*pgconn.ConnectError](err)
-	said, is := errors.AsType[*pgconn.PgError](err)
-	if !is {
-		return &Error{"", true, connecting, err}
-	}
-	return &Error{said.Code, said.Severity == "FATAL" || said.Severity == "PANIC", connecting, err}
-}
