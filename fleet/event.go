@@ -15,7 +15,8 @@ const (
 	WorkerStarted EventKind = "worker.started"
 	WorkerDrains  EventKind = "worker.drains"
 	WorkerEnded   EventKind = "worker.ended"
-	BeatFailed    EventKind = "beat.failed"
+	BeatFailed    EventKind = "beat.failed"    // the first of several: the server does not answer
+	BeatRecovered EventKind = "beat.recovered" // the first one after them
 	TurnBegun     EventKind = "turn.begun"
 	TurnEnded     EventKind = "turn.ended"
 	TurnLeft      EventKind = "turn.left"  // to another worker: this one cannot do it

@@ -686,3 +686,34 @@ func TestAsOldAsItIs(t *testing.T) {
 	}
 	w.drain()
 }
+
+// TestAnOutageIsSaidTwice: a worker says that its beats fail, and that they do not any more, and nothing of each beat.
+func TestAnOutageIsSaidTwice(t *testing.T) {
+	p := newPlace(t)
+	w := p.start(nil)
+	w.await(fleet.WorkerStarted, "")
+	for range 2 {
+		p.exec(`ALTER TABLE fleet_workers RENAME TO hidden`)
+		if e := w.await(fleet.BeatFailed, ""); e.Err == nil {
+			t.Error("a beat that failed has no error")
+		}
+		time.Sleep(300 * time.Millisecond) // several beats
+		p.exec(`ALTER TABLE hidden RENAME TO fleet_workers`)
+		if e := w.nextEvent(); e.Kind != fleet.BeatRecovered || e.Err != nil {
+			t.Errorf("after an outage the worker says %s, %v, want %s", e.Kind, e.Err, fleet.BeatRecovered)
+		}
+	}
+	w.drain()
+}
+
+// nextEvent returns the next event.
+func (m *machine) nextEvent() fleet.Event {
+	m.place.Helper()
+	select {
+	case e := <-m.events:
+		return e
+	case <-time.After(time.Minute):
+		m.place.Fatal("no event in a minute")
+	}
+	return fleet.Event{}
+}

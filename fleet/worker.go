@@ -141,6 +141,9 @@ func (w *Worker) goOn(ctx context.Context) error {
 		_, clock := errors.AsType[*problem.ClockError](err)
 		switch {
 		case err == nil:
+			if failed {
+				w.Say(Event{Kind: BeatRecovered, Worker: w.id})
+			}
 			failed = false
 		case clock || errors.Is(err, problem.ErrUpgraded):
 			return err
