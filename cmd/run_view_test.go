@@ -34,6 +34,26 @@ func pausedRun() report.RunView {
 	}
 }
 
+// Pieces that are gone for good happened, and are not owed.
+func TestGoneIsNotOwed(t *testing.T) {
+	v := pausedRun()
+	gone := func(id int64) collection.Event {
+		return collection.Event{Kind: collection.GapOpened, Stream: "details", Gap: &collection.GapInfo{ID: id, Shape: collection.DetailGap, Reason: collection.Gone, Kind: collection.Gone.Kind()}}
+	}
+	for _, test := range []struct {
+		events []collection.Event
+		want   string
+	}{
+		{[]collection.Event{gone(7)}, "g_7 is not owed: gone for good"},
+		{[]collection.Event{gone(7), gone(8)}, "2 gaps of details are not owed: gone for good"},
+	} {
+		v.Events = test.events
+		if got := v.Happenings()[0].Words(); got != test.want {
+			t.Errorf("%d gone gaps: %q, want %q", len(test.events), got, test.want)
+		}
+	}
+}
+
 // Of an older run the one after it goes on, whatever it left.
 func TestAnOlderRunWasFollowed(t *testing.T) {
 	older := pausedRun()

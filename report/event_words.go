@@ -89,5 +89,9 @@ var gapVerbs = map[collection.EventKind]string{
 }
 
 func gapEventWords(e collection.Event) string {
-	return fmt.Sprintf("%s %s: %s", words.GapName(e.Gap.ID), gapVerbs[e.Kind], problem.Brief(e.Gap.Reason))
+	verb := gapVerbs[e.Kind]
+	if e.Kind == collection.GapOpened && e.Gap.Reason.Settled() {
+		verb = "is not owed"
+	}
+	return fmt.Sprintf("%s %s: %s", words.GapName(e.Gap.ID), verb, problem.Brief(e.Gap.Reason))
 }

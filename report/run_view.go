@@ -106,6 +106,9 @@ func (h Happening) Words() string {
 	did := map[collection.EventKind]string{
 		collection.GapOpened: "are owed", collection.GapClosed: "are filled", collection.GapRevived: "are tried again", collection.GapWaived: "were waived",
 	}[h.Event.Kind]
+	if h.Event.Kind == collection.GapOpened && h.Event.Gap.Reason.Settled() {
+		did = "are not owed"
+	}
 	return fmt.Sprintf("%s gaps of %s %s: %s", words.Count(int64(h.Times)), words.Clean(h.Event.Stream), did, problem.Brief(h.Event.Gap.Reason))
 }
 

@@ -207,6 +207,9 @@ func gapLineOf(e collection.Event) *gapLine {
 	if e.Gap == nil {
 		return nil
 	}
-	g := e.Gap
-	return &gapLine{words.GapName(g.ID), e.Stream, g.Shape, g.Reason, g.Kind, g.Attempts, problem.NeedsOf(g.Kind)}
+	g, needs := e.Gap, problem.NeedsOf(e.Gap.Kind)
+	if g.Reason.Settled() {
+		needs = problem.NeedsNothing
+	}
+	return &gapLine{words.GapName(g.ID), e.Stream, g.Shape, g.Reason, g.Kind, g.Attempts, needs}
 }

@@ -12,6 +12,7 @@ import (
 	"collect/collection"
 	"collect/internal/words"
 	"collect/report"
+	"collect/report/problem"
 )
 
 // A Style says how lines begin.
@@ -181,12 +182,17 @@ func plainGap(e collection.Event, style Style) string {
 	switch {
 	case e.Kind == collection.GapClosed:
 		event, priority = "gap_filled", priorityInfo
+	case e.Gap.Reason.Settled():
+		priority = priorityInfo
 	case e.Gap.Kind == collection.Stuck:
 		priority = priorityWarning
 	}
 	w := newLine(e.Time, style, priority, e.Connector, event)
-	return w.add("gap", words.GapName(e.Gap.ID)).add("stream", e.Stream).add("reason", string(e.Gap.Reason)).
-		add("kind", string(e.Gap.Kind)).String()
+	w.add("gap", words.GapName(e.Gap.ID)).add("stream", e.Stream).add("reason", string(e.Gap.Reason))
+	if e.Gap.Reason.Settled() {
+		return w.add("needs", problem.NeedsNothing).String()
+	}
+	return w.add("kind", string(e.Gap.Kind)).String()
 }
 
 // wholeSeconds returns d as whole seconds: 38s.

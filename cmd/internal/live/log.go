@@ -128,7 +128,7 @@ func levelOf(e collection.Event) slog.Level {
 	switch {
 	case e.Kind == collection.ErrorRaised, e.Freeze != nil && e.Freeze.Frozen:
 		return slog.LevelError
-	case e.Kind == collection.WarningRaised, e.Breaker != nil, e.Gap != nil && e.Kind == collection.GapOpened && e.Gap.Kind == collection.Stuck && e.Gap.Shape != collection.DetailGap:
+	case e.Kind == collection.WarningRaised, e.Breaker != nil, e.Gap != nil && e.Kind == collection.GapOpened && e.Gap.Kind == collection.Stuck && !e.Gap.Reason.Settled() && e.Gap.Shape != collection.DetailGap:
 		return slog.LevelWarn
 	case e.Slice != nil, e.Request != nil,
 		e.Gap != nil && e.Gap.Shape == collection.DetailGap,

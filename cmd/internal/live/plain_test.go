@@ -2,6 +2,7 @@ package live
 
 import (
 	"bytes"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"collect/collection"
 	"collect/internal/texttest"
+	"collect/report/problem"
 )
 
 // happened holds one event of every kind that people read of.
@@ -42,6 +44,26 @@ func happened() []collection.Event {
 		}
 	}
 	return events
+}
+
+// A piece that is gone for good is not owed and not stuck, in any view of a run.
+func TestAGoneGapIsNotStuck(t *testing.T) {
+	e := collection.Event{
+		Kind: collection.GapOpened, Connector: "tickets", Stream: "details",
+		Gap: &collection.GapInfo{ID: 7, Shape: collection.SliceGap, Reason: collection.Gone, Kind: collection.Gone.Kind(), Attempts: 1},
+	}
+	if got, want := plainLine(e, Journald), "<6>tickets gap_opened gap=g_7 stream=details reason=gone needs=nothing"; got != want {
+		t.Errorf("the plain line is %q, want %q", got, want)
+	}
+	if got, want := gapLineOf(e).Needs, problem.NeedsNothing; got != want {
+		t.Errorf("the event needs %q, want %q", got, want)
+	}
+	if got, want := levelOf(e), slog.LevelInfo; got != want {
+		t.Errorf("the log has it as %v, want %v", got, want)
+	}
+	if got, want := storyOf(e), "gap g_7 in details: gone for good, not owed"; got != want {
+		t.Errorf("the line for people is %q, want %q", got, want)
+	}
 }
 
 func TestPlainLines(t *testing.T) {

@@ -193,7 +193,11 @@ func storyOf(e collection.Event) string {
 	case e.Route != nil:
 		return words.Route(e.Route)
 	case e.Gap != nil && e.Kind == collection.GapOpened:
-		return fmt.Sprintf("gap %s in %s: %s, %s", words.GapName(e.Gap.ID), words.Clean(e.Stream), problem.Brief(e.Gap.Reason), e.Gap.Kind)
+		who := string(e.Gap.Kind)
+		if e.Gap.Reason.Settled() {
+			who = "not owed"
+		}
+		return fmt.Sprintf("gap %s in %s: %s, %s", words.GapName(e.Gap.ID), words.Clean(e.Stream), problem.Brief(e.Gap.Reason), who)
 	case e.Gap != nil:
 		return fmt.Sprintf("gap %s in %s is filled", words.GapName(e.Gap.ID), words.Clean(e.Stream))
 	case e.Budget != nil:
