@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,8 +24,8 @@ func (a *app) fleetCommand() *cobra.Command {
 		Long: `Fleet shows the workers that are there, when each was heard of last, and which
 connectors it leaves to others, as it lacks their file or secret; the turns at
 work, since when, and until when their leases last; and the turns that wait, and
-for how long they are due. With --json also schedules, and what people
-ordered last.`,
+for how long they are due; and when schedules want the next turns. With --json
+also what people ordered last.`,
 		Args: exactArgs(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.lookAtFleet(c.Context(), "collect fleet", func(v fleet.View) (any, string) {
@@ -102,11 +103,29 @@ func (a *app) fleetText(v fleet.View) string {
 			fmt.Fprintf(&b, "and %s more: collect fleet --json%s\n", words.Count(int64(more)), a.repeat())
 		}
 	}
+	b.WriteString(a.scheduledText(v.Schedules, v.Now))
 	return b.String()
 }
 
-// waitsShown is how many of the turns that wait are listed for people.
+// waitsShown is how many of the turns that wait, and of the schedules, are listed for people.
 const waitsShown = 20
+
+// scheduledText says when schedules want the next turns, the soonest first; "" if there are none.
+func (a *app) scheduledText(all []fleet.Schedule, now time.Time) string {
+	if len(all) == 0 {
+		return ""
+	}
+	t := term.Table{Head: []string{"SCHEDULED", "NEXT TURN"}, Give: []int{0}}
+	all = slices.SortedStableFunc(slices.Values(all), func(s, t fleet.Schedule) int { return s.Next.Compare(t.Next) })
+	for _, s := range all[:min(len(all), waitsShown)] {
+		t.Rows = append(t.Rows, []string{words.Clean(s.Connector), words.At(s.Next, now)})
+	}
+	text := "\n" + t.Render(a.width(), a.caps())
+	if more := len(all) - waitsShown; more > 0 {
+		text += fmt.Sprintf("and %s more: collect schedule list%s\n", words.Count(int64(more)), a.repeat())
+	}
+	return text
+}
 
 // fleetOf returns the fleet beside the database that is looked at; there is false if there is
 // none, or if it cannot be looked at, which the rest of the status says.

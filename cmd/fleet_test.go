@@ -25,3 +25,12 @@ func TestFleetText(t *testing.T) {
 		t.Errorf("status:\n%s\nwant:%s", got, want)
 	}
 }
+
+// The fleet tells when schedules want the next turns, the soonest first.
+func TestFleetTellsSchedules(t *testing.T) {
+	a := &app{env: func(string) string { return "" }}
+	v := fleet.View{Now: noon, Schedules: []fleet.Schedule{{Connector: "ants", Next: noon.Add(3 * time.Hour)}, {Connector: "bees", Next: noon.Add(time.Hour)}}}
+	if got, want := a.fleetText(v), "\nSCHEDULED  NEXT TURN\nbees       13:00 UTC\nants       15:00 UTC\n"; !strings.Contains(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

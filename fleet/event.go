@@ -32,6 +32,6 @@ type Event struct {
 	Run       collection.Run     // of a turn that ended
 	Ran       *engine.Run        // the run of a turn that ended; nil if it did not begin
 	Ended     *engine.Conclusion // what there is to say of it
-	Next      time.Time          // when the next turn is due; zero: none is needed
+	Next      time.Time          // when the next turn is due, by a schedule perhaps; zero: none is needed
 	Err       error
 }

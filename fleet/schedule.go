@@ -169,6 +169,22 @@ func schedules(ctx context.Context, in interface {
 	return read(rows, func(s *Schedule) []any { return []any{&s.Connector, &s.Cron, &s.Zone, &s.Jitter, &s.CatchUp, &s.Next} })
 }
 
+// wanted returns when the next turn of a connector is due, one that is due at a time or none: when its schedule
+// wants one, if that is sooner.
+func (w *Worker) wanted(ctx context.Context, connector string, at time.Time) time.Time {
+	if !at.IsZero() && !at.After(time.Now()) {
+		return at
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	var next time.Time
+	err := w.fleet.pool.QueryRow(ctx, `SELECT next_at FROM fleet_schedules WHERE connector = $1`, connector).Scan(&next)
+	if err != nil || !at.IsZero() && at.Before(next) { // it has none, or the server is away, which a beat says
+		return at
+	}
+	return next
+}
+
 // fire enqueues the turns that schedules want, and notes when they want the next. One
 // worker does so at a time.
 func (w *Worker) fire(ctx context.Context) error {

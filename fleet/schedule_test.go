@@ -125,3 +125,24 @@ func TestFireAlone(t *testing.T) {
 	}
 	w.await(fleet.ScheduleFired, "ants")
 }
+
+// TestTheNextTurnIsTheSchedules: a turn after which nothing is left to do says when the schedule wants the next one.
+func TestTheNextTurnIsTheSchedules(t *testing.T) {
+	p := newPlace(t)
+	p.add("ants", 2)
+	p.add("bees", 2)
+	s, err := p.fleet.Schedule(t.Context(), fleet.Schedule{Connector: "ants", Cron: "@yearly", CatchUp: fleet.Once}, audit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := p.start(nil)
+	p.enqueue("ants")
+	if e := w.await(fleet.TurnEnded, "ants"); !e.Next.Equal(s.Next) {
+		t.Errorf("the next turn is due at %v, want %v", e.Next, s.Next)
+	}
+	p.enqueue("bees")
+	if e := w.await(fleet.TurnEnded, "bees"); !e.Next.IsZero() {
+		t.Errorf("the next turn is due at %v, want none", e.Next)
+	}
+	w.drain()
+}

@@ -188,6 +188,7 @@ func (w *Worker) handOver(ctx context.Context, t turn, run *engine.Run, ended en
 			}
 		}
 		if err == nil {
+			e.Next = w.wanted(context.WithoutCancel(ctx), t.connector, e.Next)
 			w.Say(e)
 			return nil
 		}
