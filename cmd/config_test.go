@@ -239,6 +239,14 @@ func TestConfigMistakes(t *testing.T) {
 			"           |     ^^^^^^^^^^^^^^^^^^ not a key of a provider\n" +
 			"  note   a provider has a similar key: `ceiling_per_second`\n" +
 			"  saved  nothing was started\n"},
+		{"connectors:\n  - name: tickets\n", "\n" +
+			"error[E0203]: this must be a mapping: a name for each connector\n" +
+			"  at     ~/collect.yaml:2:3\n" +
+			"         1 | connectors:\n" +
+			"         2 |   …\n" +
+			"           |   ^ a list, not a mapping\n" +
+			"  note   it is written like this: tickets: {use: ./acme.yaml}\n" +
+			"  saved  nothing was started\n"},
 		{"version: 2", "1:10: this version of collect reads `version: 1`"},
 		{"State: x", "1:1: unknown key `State`"},
 		{"defaults: {max_time: soon}", "1:22: `defaults.max_time` is not a duration such as 90s, 30m, 2h, 7d or none"},
@@ -265,7 +273,9 @@ func TestConfigMistakes(t *testing.T) {
 		{"providers: {a: {quota: {reserve: NaN%}}}", "1:34: this must be a share"},
 		{"providers: {a: {qouta: {reserve: 20%}}}", "1:17: unknown key `qouta`"},
 		{"providers: {a: {token_env: X, token_file: y}}", "a provider has its token in one place"},
-		{"providers: [a]", "1:12: this must be a mapping"},
+		{"providers: [a]", "1:12: this must be a mapping: a name for each provider"},
+		{"connectors: {a: {params: [b]}}", "1:26: this must be a mapping"},
+		{"connectors: tickets", "1:13: this must be a mapping: a name for each connector"},
 		{"connectors: {a: {use: [x]}}", "1:23: this must be a single value"},
 		{"connectors: {a: {streams: x}}", "1:27: this must be a list"},
 		{"connectors: {a: {param: x}}", "1:18: unknown key `param`"},
@@ -291,6 +301,18 @@ func TestConfigMistakes(t *testing.T) {
 		}
 		if p := problem.Of(err, problem.Scene{}); p.ExitCode != problem.ExitConfig {
 			t.Errorf("%q: exit code %d, want 78", test.src, p.ExitCode)
+		}
+	}
+	// What people look for under a name of their own is found where it is.
+	for _, key := range []string{"rate", "rps", "rate_limit", "limit", "requests_per_second", "budgets"} {
+		for src, want := range map[string]string{
+			"providers: {a: {" + key + ": 4}}":  "written here as ceiling_per_second: 4",
+			"connectors: {a: {" + key + ": 4}}": "write under providers",
+		} {
+			_, err := config.Parse("x", []byte(src), environ(""))
+			if file, ok := errors.AsType[*problem.FileError](err); !ok || !strings.Contains(file.Note, want) {
+				t.Errorf("%q: error %+v, want %q in its note", src, err, want)
+			}
 		}
 	}
 	if _, err := config.Parse("x", make([]byte, yamlfile.Longest+1), environ("")); err == nil {

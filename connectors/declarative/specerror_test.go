@@ -106,6 +106,8 @@ func mistakes() []mistake {
 		{"ceiling: {per_second: 2.5}", "concurrency: {max: 2.5}", "7:22: this must be a whole number from 1 on", ""},
 		{"ceiling: {per_second: 2.5}", "concurrency: {law: aimd}", "7:16: a concurrency needs a `max`", ""},
 		{"ceiling: {per_second: 2.5}", "concurrency: {max: 4, law: vegas}", "7:30: unknown value `vegas`", ""},
+		{"ceiling: {per_second: 2.5}", "rate: 4", "7:3: unknown key `rate`", "the most that may be asked for is written here as ceiling: {per_second: 4}"},
+		{"ceiling: {per_second: 2.5}", "budgets: {a: 4}", "7:3: unknown key `budgets`", "the most that may be asked for is written here as ceiling: {per_second: 4}"},
 		{"ceiling: {per_second: 2.5}", "clamp: {lest: 50%}", "7:11: unknown key `lest`", "a clamp has a similar key: `least`"},
 		{"ceiling: {per_second: 2.5}", "clamp: on", "7:10: this must be a mapping: a clamp", "it is written like this: clamp: {least: 60%}, or clamp: off; without it, it is on"},
 		{"ceiling: {per_second: 2.5}", "clamp: {step: 0.5%}", "7:17: a step is 1% at least", ""},

@@ -4,10 +4,11 @@
 // A file is read into a struct, block by block. A key without a field is a
 // mistake, and so is a value of another shape. The first field of a block is
 // blank; its tags are the name of the block in messages, and how it is written,
-// for a person who wrote a single value in its place:
+// for a person who wrote a single value in its place. Keys that people look for, and that mean
+// something else or nothing here, are named with what to write in a tag hint:
 //
 //	type quota struct {
-//		_       struct{} `block:"a quota" like:"quota: {reserve: 20%}"`
+//		_       struct{} `block:"a quota" like:"quota: {reserve: 20%}" hint:"keep spare: the share that is left is reserve"`
 //		At      Span     // where the block stands, if there is such a field
 //		Reserve Percent  `yaml:"reserve" about:"what it means" default:"none"`
 //	}
@@ -59,7 +60,8 @@ type Entry[T any] struct {
 type Ordered[T any] []Entry[T]
 
 func (o *Ordered[T]) Read(d *Decoder, n ast.Node) {
-	for _, pair := range d.Mapping(n, "", "") {
+	what, like := named(reflect.TypeFor[T]())
+	for _, pair := range d.Mapping(n, what, like) {
 		e := Entry[T]{Key: KeyOf(pair)}
 		if e.Key.Text == "" {
 			d.Fail(e.Key.At, "a key must not be empty", "")
@@ -68,6 +70,18 @@ func (o *Ordered[T]) Read(d *Decoder, n ast.Node) {
 		d.Value(pair.Value, reflect.ValueOf(&e.Value).Elem())
 		*o = append(*o, e)
 	}
+}
+
+// named returns what is said of a mapping whose values are of a type, and how one is written.
+func named(of reflect.Type) (what, like string) {
+	if of.Kind() != reflect.Struct || of.NumField() == 0 {
+		return "", ""
+	}
+	tag := of.Field(0).Tag
+	if _, noun, is := strings.Cut(tag.Get("block"), " "); is { // without its article
+		what = "a name for each " + noun
+	}
+	return what, tag.Get("like")
 }
 
 // Find returns what stands under key.
@@ -219,6 +233,9 @@ func (d *Decoder) Block(n ast.Node, v reflect.Value) {
 			if near := similar.To(key.Text, keys); near != "" {
 				f.Note = fmt.Sprintf("%s has a similar key: `%s`", what, near)
 			}
+			if keys, hint, is := strings.Cut(t.Field(0).Tag.Get("hint"), ": "); is && slices.Contains(strings.Fields(keys), key.Text) {
+				f.Note = hint
+			}
 			d.Faults = append(d.Faults, f)
 			continue
 		}
@@ -240,6 +257,9 @@ func (d *Decoder) Mapping(n ast.Node, what, like string) []*ast.MappingValueNode
 		d.Fail(SpanOf(n.GetToken()), "anchors, aliases and tags are not part of the language", "")
 	default:
 		f := Fault{At: SpanOf(n.GetToken()), Message: "this must be a mapping", Label: "not a mapping", Hide: true}
+		if _, list := n.(*ast.SequenceNode); list {
+			f.Label = "a list, not a mapping"
+		}
 		if what != "" {
 			f.Message += ": " + what
 		}

@@ -84,7 +84,7 @@ type (
 		Timezone    yamlfile.Scalar `yaml:"timezone"`
 	}
 	providerBlock struct {
-		_              struct{}          `block:"a provider" like:"acme: {requests_per_day: 20000}"`
+		_              struct{}          `block:"a provider" like:"acme: {requests_per_day: 20000}" hint:"rate rates rps rate_limit rate_limits limit limits requests_per_second max_rate throttle budget budgets ceiling ceilings: the most that may be asked for is written here as ceiling_per_second: 4, or requests_per_day: 20000"`
 		TokenCommand   yamlfile.Texts    `yaml:"token_command"`
 		TokenFile      yamlfile.Texts    `yaml:"token_file"`
 		TokenEnv       yamlfile.Texts    `yaml:"token_env"`
@@ -97,7 +97,7 @@ type (
 		declarative.PaceSpec
 	}
 	connectorBlock struct {
-		_       struct{}                          `block:"a connector" like:"tickets: {use: ./acme.yaml}"`
+		_       struct{}                          `block:"a connector" like:"tickets: {use: ./acme.yaml}" hint:"rate rates rps rate_limit rate_limits limit limits requests_per_second max_rate throttle budget budgets ceiling ceilings concurrency ceiling_per_second requests_per_day: the pace belongs to the provider; write under providers, with the name that stands in the connector file: acme: {ceiling_per_second: 4}"`
 		Use     yamlfile.Scalar                   `yaml:"use"`
 		Params  yamlfile.Ordered[yamlfile.Scalar] `yaml:"params"`
 		Streams []yamlfile.Scalar                 `yaml:"streams"`

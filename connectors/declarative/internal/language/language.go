@@ -18,7 +18,7 @@ import (
 
 // A Document is a whole connector file.
 type Document struct {
-	_         struct{}                     `block:"a connector file"`
+	_         struct{}                     `block:"a connector file" hint:"rate rates rps rate_limit rate_limits limit limits requests_per_second max_rate throttle budget budgets ceiling ceilings throttle concurrency: the pace belongs to the provider; write under provider: ceiling: {per_second: 4}"`
 	Connector name                         `yaml:"connector" default:"required" about:"the name to run it by"`
 	Params    yamlfile.Ordered[paramSpec]  `yaml:"params" default:"none" about:"what a user may or must give: '--param', or 'params' in collect.yaml" more:"; see below"`
 	Secrets   yamlfile.Ordered[secretSpec] `yaml:"secrets" default:"none" about:"where credentials come from; none is written into the file"`
@@ -46,7 +46,7 @@ type secretSpec struct {
 }
 
 type ProviderSpec struct {
-	_              struct{}                          `block:"a provider"`
+	_              struct{}                          `block:"a provider" hint:"rate rates rps rate_limit rate_limits limit requests_per_second max_rate budget budgets ceilings requests_per_day ceiling_per_second: the most that may be asked for is written here as ceiling: {per_second: 4}"`
 	Name           name                              `yaml:"name" default:"the connector's" about:"rate, budgets, breaker and freeze belong to it, or without a name to the host, and the account"`
 	BaseURL        notation.Template                 `yaml:"base_url" default:"required" about:"where the API is; may hold params, or be one" more:": 'https://api.acme.test/v1'"`
 	Origins        []notation.Template               `yaml:"origins" default:"none" about:"further origins that may see the credential" more:": '[https://uploads.acme.test]'"`
