@@ -26,6 +26,7 @@ type OccupiedError struct {
 	Name   string
 	What   string // is there: "a file"
 	Folder bool   // it is a folder
+	Copied bool   // it is the finished copy of the very state that was to be copied
 }
 
 func (e *OccupiedError) Error() string {

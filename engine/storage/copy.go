@@ -32,12 +32,26 @@ func Copy(ctx context.Context, from, to string, told func(Progress)) (proof Proo
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
 	proof, err = transfer.Copy(ctx, source, target, told)
+	if there, ok := errors.AsType[*store.OccupiedError](err); ok && !there.Folder {
+		there.Copied = copied(ctx, source, to)
+	}
 	if side, ok := errors.AsType[*store.SideError](err); ok {
 		if side.Name = from; side.Copy {
 			side.Name = to
 		}
 	}
 	return proof, err
+}
+
+// copied reports whether a store is the finished copy of what a source has now. One that cannot be
+// looked at is none.
+func copied(ctx context.Context, source transfer.Source, name string) bool {
+	there, err := sourceOf(ctx, name)
+	if err != nil {
+		return false
+	}
+	same, err := transfer.Copied(ctx, source.Side(), there.Side())
+	return errors.Join(err, there.Close()) == nil && same
 }
 
 func sourceOf(ctx context.Context, name string) (transfer.Source, error) {

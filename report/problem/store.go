@@ -167,8 +167,15 @@ func writeOccupied(p *Problem, err error, _ Scene) {
 	p.Headline = PlainText(err)
 	p.Saved = "everything; nothing was written over"
 	p.Do = []Step{{Say: "name another place, or remove what is there if nobody needs it"}}
-	if e.Folder {
+	side, copying := errors.AsType[*store.SideError](err)
+	switch {
+	case e.Folder:
 		p.Do = []Step{{Say: "name a file in it"}}
+	case e.Copied:
+		p.Why = "it is the copy already: it was proven equal, and what it was copied from has not changed since"
+		p.Do = []Step{{"nothing needs to be copied; to see what it has:", "collect status --state " + words.Quoted(side.Name)}}
+	case copying:
+		p.Do = append(p.Do, Step{"it may be a copy of an earlier state; to see what it has:", "collect status --state " + words.Quoted(side.Name)})
 	}
 }
 

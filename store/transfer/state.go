@@ -65,6 +65,16 @@ func stampOf(ctx context.Context, r *database.Readers) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
+// Copied reports whether a store began as the proven copy of the state that another one has now.
+func Copied(ctx context.Context, from, there Side) (bool, error) {
+	stamp, err := stampOf(ctx, from.Readers)
+	if err != nil {
+		return false, err
+	}
+	state, err := stateOf(ctx, there.Readers)
+	return state == wholeOf+stamp, err
+}
+
 // Hold takes the locks of all connectors of a store, so that no run of them begins. Take takes
 // one. It returns a *[store.HeldError] if a run is under way, and store.ErrInUse if it
 // is an order.
