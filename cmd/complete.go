@@ -126,11 +126,18 @@ func fieldsToType(c *cobra.Command, typed string) (values []string) {
 	return values
 }
 
-// namesToType returns the connectors there are: configured, collected, built in.
+// begins are the commands for a connector that need not be set up or collected yet. Those below auth are, too.
+var begins = []string{"auth", "check", "enqueue", "init", "plan", "preview", "record", "run", "simulate"}
+
+// namesToType returns the connectors that a command may be for: those that are configured or collected, and for
+// one that begins with a connector those that are built in.
 // What goes wrong, the command says when it is given.
 func (a *app) namesToType(c *cobra.Command) []string {
 	s, _ := a.settings()
-	names := s.Names()
+	names, _ := s.Configured()
+	if path := strings.Fields(c.CommandPath()); len(path) > 1 && slices.Contains(begins, path[1]) {
+		names = s.Names()
+	}
 	_ = a.look(c.Context(), nil, func(v looked) error {
 		if v.db == nil {
 			return nil
