@@ -48,7 +48,7 @@ func statusTable(all []report.Status, now time.Time, columns int, c term.Caps, m
 	o := report.OverviewOf(all, now)
 	t := term.Table{
 		Head:  []string{"CONNECTOR", "STATE", "NEXT", "COMPLETE", "OWED", "SAVED"},
-		Right: []int{3, 4, 5}, Give: []int{0, 2}, Drop: []int{3, 5},
+		Right: []int{3, 4, 5}, Give: []int{0, 2}, Drop: []int{3, 5}, Prose: []int{2},
 		Paint: func(row, column int) string {
 			if column != 1 {
 				return ""

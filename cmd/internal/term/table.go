@@ -13,6 +13,9 @@ type Table struct {
 	Right []int // columns of numbers, which line up on the right
 	Give  []int // columns that are cut, the widest first, when the table is too wide
 	Drop  []int // columns that are left out, in this order, when cutting is not enough
+	// Prose are columns of sentences: where nothing is cut, they stand last, so that one long sentence does not
+	// move all that follows it.
+	Prose []int
 	// Paint colors a cell, given its row and column; nil for no color. A color
 	// only adds to a word.
 	Paint func(row, column int) string
@@ -31,11 +34,11 @@ func (t Table) Render(limit int, c Caps) string {
 	if c.Wide {
 		limit = 0
 	}
-	widths := t.widths(limit)
+	columns := t.shown(limit)
 	var b strings.Builder
-	t.line(&b, t.Head, widths, c, nil)
+	t.line(&b, t.Head, columns, c, nil)
 	for i, row := range t.Rows {
-		t.line(&b, row, widths, c, func(column int) string {
+		t.line(&b, row, columns, c, func(column int) string {
 			if t.Paint == nil {
 				return ""
 			}
@@ -43,6 +46,24 @@ func (t Table) Render(limit int, c Caps) string {
 		})
 	}
 	return b.String()
+}
+
+// A column is one that is shown.
+type column struct{ of, width int }
+
+// shown returns the columns that are shown, in their order.
+func (t Table) shown(limit int) (columns []column) {
+	var last []column
+	for i, width := range t.widths(limit) {
+		switch {
+		case width == 0:
+		case limit <= 0 && slices.Contains(t.Prose, i):
+			last = append(last, column{i, width})
+		default:
+			columns = append(columns, column{i, width})
+		}
+	}
+	return append(columns, last...)
 }
 
 // widths returns the width of each column; a column that is left out has 0.
@@ -92,22 +113,19 @@ func (t Table) narrow(widths []int, limit int) bool {
 	return true
 }
 
-func (t Table) line(b *strings.Builder, row []string, widths []int, c Caps, paint func(int) string) {
+func (t Table) line(b *strings.Builder, row []string, columns []column, c Caps, paint func(int) string) {
 	var line strings.Builder
-	for i, cell := range row {
-		if widths[i] == 0 {
-			continue
-		}
+	for _, column := range columns {
 		if line.Len() > 0 {
 			line.WriteString("  ")
 		}
-		cell = Fit(cell, widths[i])
-		padding := strings.Repeat(" ", widths[i]-Width(cell))
+		cell := Fit(row[column.of], column.width)
+		padding := strings.Repeat(" ", column.width-Width(cell))
 		cell = c.Text(cell)
 		if paint != nil {
-			cell = c.Paint(paint(i), cell)
+			cell = c.Paint(paint(column.of), cell)
 		}
-		if slices.Contains(t.Right, i) {
+		if slices.Contains(t.Right, column.of) {
 			line.WriteString(padding + cell)
 		} else {
 			line.WriteString(cell + padding)
