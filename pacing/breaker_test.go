@@ -75,8 +75,8 @@ func TestProbeIsNoRetry(t *testing.T) {
 			stopOf(t, g)
 		}
 		mustFetch(t, g)
-		if got := m.gaps(start)[9]; got != time.Minute {
-			t.Errorf("the probe left %v after the breaker opened, want 1m", got)
+		if got := m.gaps(start)[9]; got != 10*time.Second {
+			t.Errorf("the probe left %v after the breaker opened, want 10s", got)
 		}
 		if b.TakeToken() {
 			t.Error("a token is left: the retries did not take theirs")
@@ -97,26 +97,26 @@ func TestOpenBreaker(t *testing.T) {
 			}
 		}
 		stop := stopOf(t, g)
-		if stop.Reason != collection.CircuitOpen || stop.Status != 503 || time.Until(stop.NotBefore) != time.Minute {
-			t.Errorf("%+v, want circuit_open for a minute", stop)
+		if stop.Reason != collection.CircuitOpen || stop.Status != 503 || time.Until(stop.NotBefore) != 10*time.Second {
+			t.Errorf("%+v, want circuit_open for 10 s", stop)
 		}
 		if got := g.Status(); got.Breaker != gate.Open || !got.OpenUntil.Equal(stop.NotBefore) {
 			t.Errorf("status %+v, want open", got)
 		}
 
 		m := serve(ok)
-		short := govern(t, pacing.Config{Base: m, Restore: d.state, Budget: pacing.NewBudget(pacing.BudgetLimits{MaxTime: 30 * time.Second})})
+		short := govern(t, pacing.Config{Base: m, Restore: d.state, Budget: pacing.NewBudget(pacing.BudgetLimits{MaxTime: 5 * time.Second})})
 		got := stopOf(t, short)
 		if got.Reason != collection.CircuitOpen || !got.NotBefore.Equal(stop.NotBefore) || m.count() != 0 {
-			t.Errorf("a run of 30 s: %+v after %d requests, want circuit_open and none", got, m.count())
+			t.Errorf("a run of 5 s: %+v after %d requests, want circuit_open and none", got, m.count())
 		}
 		if want := "5 of the last 5 requests failed; the latest at 2000-01-01 00:00 UTC: answered 503"; got.Detail != want {
 			t.Errorf("a later run is told %q, want %q", got.Detail, want)
 		}
 		start := time.Now()
 		mustFetch(t, govern(t, pacing.Config{Base: m, Restore: d.state}))
-		if got := time.Since(start); got != time.Minute {
-			t.Errorf("the breaker was waited out for %v, want 1m", got)
+		if got := time.Since(start); got != 10*time.Second {
+			t.Errorf("the breaker was waited out for %v, want 10s", got)
 		}
 	})
 }

@@ -53,7 +53,7 @@ func TestFaultMatrix(t *testing.T) {
 	}{
 		{"hold", collection.Provider{}, func() http.HandlerFunc { return retryAfter("40") }, 1, `"hold_until"`, time.Second, 40 * time.Second},
 		{"freeze", collection.Provider{}, func() http.HandlerFunc { return statuses(403) }, 1, `"freeze"`, time.Second, -1},
-		{"breaker", collection.Provider{Limits: collection.Limits{Attempts: 1}}, func() http.HandlerFunc { return statuses(500) }, 5, `"breaker"`, time.Second, time.Minute},
+		{"breaker", collection.Provider{Limits: collection.Limits{Attempts: 1}}, func() http.HandlerFunc { return statuses(500) }, 5, `"breaker"`, time.Second, 10 * time.Second},
 		{"long window", ceiling, func() http.HandlerFunc { return ok }, 1, `"windows":[{"per":3600000000000,"count":3,"log":[{`, 0, 0},
 	} {
 		for _, effect := range []bool{false, true} {

@@ -78,14 +78,13 @@ func TestFailureInWords(t *testing.T) {
 // TestTripsGoOn: the next process opens the breaker for as long as this one
 // would have, whatever number was saved.
 func TestTripsGoOn(t *testing.T) {
-	const want = 90 * time.Second
-	for _, trips := range []int{math.MinInt, 0, 1, 2, 60, math.MaxInt} {
+	for trips, lasts := range map[int]time.Duration{math.MinInt: 20 * time.Second, 0: 20 * time.Second, 1: 20 * time.Second, 2: 40 * time.Second, 60: 90 * time.Second, math.MaxInt: 90 * time.Second} {
 		g := resume(t, collection.Provider{Unpaced: true},
 			fmt.Appendf(nil, `{"version":1,"recorded_at":"2026-11-21T10:00:00Z","breaker":{"until":"2026-11-21T10:00:00Z","trips":%d}}`, trips), t0)
 		now := t0
 		for i := range 3 {
 			g.Settle(now, g.Leave(&gate.Request{}, now), &failing)
-			if got := g.OpenUntil().Sub(now); got != want {
+			if got, want := g.OpenUntil().Sub(now), min(90*time.Second, lasts<<i); got != want {
 				t.Errorf("after %d trips and %d probes that failed it is open for %v, want %v", trips, i+1, got, want)
 			}
 			now = g.OpenUntil()

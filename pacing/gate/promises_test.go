@@ -75,7 +75,8 @@ type promise struct {
 	person bool                 // only a person ends it
 	open   time.Time            // the end of the open breaker; zero: it is not open
 	asked  time.Time            // when the latest request left
-	trips  int
+	trips  int                  // of the breaker, since it last was closed for as long as it had been open
+	closed time.Time            // when it closed; zero: not in this process
 	since  map[string]int // the process in which each of them began
 }
 
@@ -360,20 +361,25 @@ func (h *promise) heard(o gate.Outcome) {
 	}
 }
 
-// changed notes a change of the breaker, whose times are a minute, and a
-// minute and a half from when a probe left that failed, or of the freeze.
+// changed notes a change of the breaker, whose times are 10 s, and twice as long from when each probe
+// left that failed, up to a minute and a half, or of the freeze.
 func (h *promise) changed(e collection.Event) {
 	if b := e.Breaker; b != nil {
 		switch b.State {
 		case halt.Open:
 			h.reached["open"]++
-			if h.open = h.now.Add(time.Minute); h.trips > 0 {
-				h.open = h.asked.Add(90 * time.Second)
+			lasts, from := func() time.Duration { return min(90*time.Second, 10*time.Second<<max(0, h.trips-1)) }, h.now
+			switch {
+			case b.Previous == halt.HalfOpen:
+				from = h.asked
+			case h.closed.IsZero() || h.now.Sub(h.closed) > lasts():
+				h.trips = 0
 			}
 			h.trips++
+			h.open = from.Add(lasts())
 			h.since["open"] = h.process
 		case halt.Closed:
-			h.open, h.trips = time.Time{}, 0
+			h.open, h.closed = time.Time{}, h.now
 		}
 	}
 	if f := e.Freeze; f != nil {
@@ -401,7 +407,7 @@ func (h *promise) release() {
 
 // restart goes on in another process. Nobody hears of what was in flight.
 func (h *promise) restart(killed bool) {
-	h.process++
+	h.process, h.closed = h.process+1, time.Time{}
 	if !killed {
 		h.gate.SettleUp()
 		h.saved = h.gate.Snapshot(h.now)

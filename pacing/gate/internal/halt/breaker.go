@@ -15,14 +15,14 @@ import (
 )
 
 // The breaker opens when half of the last 10 outcomes are bad, of at least 5:
-// fewer are no evidence, so a cold start cannot open it. It stays open for a
-// minute, the default of Sony's gobreaker, and for a minute and a half after a
-// probe that fails, from when that left: so a provider that comes back is asked
+// fewer are no evidence, so a cold start cannot open it. It stays open for 10 s, as most
+// outages are short: a new version that starts, a network that comes back. Each probe that fails
+// doubles that, from when it left, up to a minute and a half: so a provider that comes back is asked
 // within two minutes, also if each probe hangs. A limit that lasts is the law's.
 const (
 	breakerWindow  = 10
 	breakerLeast   = 5
-	breakerOpen    = time.Minute
+	breakerOpen    = 10 * time.Second
 	breakerLongest = 90 * time.Second
 )
 
@@ -51,7 +51,8 @@ type Breaker struct {
 	outcomes uint16 // the last ones, the latest lowest; a set bit is bad
 	counted  int    // outcomes that there are
 	Until    law.Moment
-	trips    int        // in a row without closing
+	trips    int        // in a row without closing for as long as it had been open
+	closed   law.Moment // when it last closed
 	Probing  bool       // a probe is in flight
 	asked    law.Moment // when the latest probe left
 	Failure  Failure
@@ -126,7 +127,7 @@ func (b *Breaker) OnResult(id uint64, probe bool, s law.Signal, sent uint64, now
 			b.trip(b.asked)
 			return b.turn(Open, why, why, sent)
 		}
-		b.trips, b.Failure = 0, Failure{}
+		b.closed, b.Failure = now, Failure{}
 		return b.turn(Closed, why, why, sent)
 	}
 	b.Count()
@@ -156,11 +157,18 @@ func (b *Breaker) Blame(change *collection.BreakerInfo, why string, at time.Time
 	}
 }
 
-// trip opens it for a while from a moment on.
+// trip opens it for a while from a moment on: one that opens again soon after it closed goes on
+// where it was.
 func (b *Breaker) trip(from law.Moment) {
-	b.Until = from + min(breakerLongest, breakerOpen<<min(b.trips, 6))
+	if b.State == Closed && b.trips > 0 && from-b.closed > opened(b.trips) {
+		b.trips = 0
+	}
 	b.trips++
+	b.Until = from + opened(b.trips)
 }
+
+// opened returns for how long a breaker is open that tripped so many times.
+func opened(trips int) time.Duration { return min(breakerLongest, breakerOpen<<min(trips-1, 6)) }
 
 func (b *Breaker) turn(to, reason, trigger string, sent uint64) *collection.BreakerInfo {
 	change := &collection.BreakerInfo{Previous: b.State, State: to, Reason: reason, Trigger: trigger}

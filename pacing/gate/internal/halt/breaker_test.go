@@ -57,7 +57,7 @@ func TestBreakerNeedsMinimumThroughput(t *testing.T) {
 	}
 }
 
-// TestBreakerOpensLonger after a probe that failed, until one is answered.
+// TestBreakerOpensLonger after a probe that failed, until one is answered and it stays closed for as long.
 func TestBreakerOpensLonger(t *testing.T) {
 	b := newBreaker()
 	now, id := t0, uint64(0)
@@ -75,7 +75,7 @@ func TestBreakerOpensLonger(t *testing.T) {
 		got = append(got, b.until().Sub(now))
 		now = b.until()
 	}
-	want := []time.Duration{60 * time.Second, 90 * time.Second, 90 * time.Second, 90 * time.Second, 90 * time.Second, 90 * time.Second, 90 * time.Second}
+	want := []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second, 90 * time.Second, 90 * time.Second, 90 * time.Second}
 	if !slices.Equal(got, want) {
 		t.Errorf("open for %v, want %v", got, want)
 	}
@@ -90,7 +90,16 @@ func TestBreakerOpensLonger(t *testing.T) {
 		t.Errorf("4 failures after it closed, it is %s: the outcomes were not cleared", got)
 	}
 	result(law.Failed)
-	if got, want := b.until().Sub(now), time.Minute; got != want {
-		t.Errorf("the next time it is open for %v, want %v", got, want)
+	if got, want := b.until().Sub(now), 90*time.Second; got != want {
+		t.Errorf("at once after it closed it is open for %v, want %v", got, want)
+	}
+	now = b.until()
+	result(law.Succeeded)
+	now = now.Add(91 * time.Second)
+	for range 5 {
+		result(law.Failed)
+	}
+	if got, want := b.until().Sub(now), 10*time.Second; got != want {
+		t.Errorf("long after it closed it is open for %v, want %v", got, want)
 	}
 }
