@@ -77,7 +77,7 @@ type promise struct {
 	asked  time.Time            // when the latest request left
 	trips  int                  // of the breaker, since it last was closed for as long as it had been open
 	closed time.Time            // when it closed; zero: not in this process
-	since  map[string]int // the process in which each of them began
+	since  map[string]int       // the process in which each of them began
 }
 
 type underway struct {

@@ -74,7 +74,7 @@ func (p *plateau) block(o *Outcome, now Moment) {
 	if p.atLevel() {
 		p.was = probing
 	}
-	p.doubt, p.carried, p.trying = 0, 0, 0
+	p.doubt, p.carried, p.trying, p.losses.trial = 0, 0, 0, lossTrial{}
 	p.at, p.failed, p.asked = now, now, max(0, o.Hold)
 	p.burst = p.burstRate(now)
 	p.weak, p.slow, p.tries, p.blocked, p.before = o.Weak, false, 0, true, false
@@ -190,10 +190,12 @@ func (p *plateau) recover(now Moment) {
 		p.dear = p.lasted
 		p.measure()
 		p.slowBeyond = false // the refusal tells of another limit
+		known := p.known
 		p.climb(p.learn(now))
 		// A refusal of the first few requests may be left over from an earlier
 		// run, so the start goes on once.
 		p.restart = p.was == startup && p.guesses == 1
+		p.tryLosses(known)
 	}
 }
 
@@ -281,8 +283,10 @@ func (p *plateau) lose(d *Ticket, o *Outcome, now Moment) {
 	case p.losses.failed(p.mode == steady && float64(p.since) > took.Seconds()*p.r):
 		p.block(&Outcome{Weak: true, Hold: -1}, now)
 		p.losses.began(took)
-		if p.slow = !lost; p.slow {
+		if p.slow = !lost && took.Seconds() > p.late.ordinary(); p.slow { // who is away answers at once, or not at all
 			p.burst = p.done.lately()
 		}
+	default:
+		p.judgeLosses(now)
 	}
 }

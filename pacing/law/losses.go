@@ -30,12 +30,22 @@ type losses struct {
 	// How long it took to notice the one that began the latest episode; 0: that
 	// was another kind of episode. Meanwhile the same pace has caused others.
 	unseen time.Duration
+
+	outcomes, faults int     // since the latest episode,
+	share            float64 // and of those before it; 0: they were too few
+	granted          float64 // share of faults that a slower pace did not lower; 0: none is known
+	trial            lossTrial
 }
 
 // answered counts an answer.
 func (l *losses) answered() {
 	l.latest <<= 1
 	l.often -= faultsEMA * l.often
+	if l.often < l.granted/4 { // it is over
+		l.granted = 0
+	}
+	l.outcomes++
+	l.trial.Outcomes++
 }
 
 // failed counts a fault: a request that was lost, or given up on the way. usual
@@ -44,10 +54,16 @@ func (l *losses) answered() {
 func (l *losses) failed(usual bool) bool {
 	l.latest = l.latest<<1 | 1
 	l.often -= faultsEMA * l.often
-	if usual {
+	if usual || l.granted > 0 {
 		l.often += faultsEMA
 	}
-	share := min(faultsMost, l.often)
+	l.outcomes++
+	l.faults++
+	if l.trial.Outcomes++; l.trial.From > 0 {
+		l.trial.Faults++
+		return bits.OnesCount16(uint16(l.latest)) > faultsOf/2 // there is more wrong than what is tried
+	}
+	share := min(max(faultsMost, l.granted), l.often)
 	expected := faultsOf * max(faultsLeast, share)
 	if float64(bits.OnesCount16(uint16(l.latest))) >= 1+expected+faultsSpread*math.Sqrt(expected) {
 		return true
@@ -57,7 +73,13 @@ func (l *losses) failed(usual bool) bool {
 }
 
 // began notes that an episode began with a loss that was noticed after so long.
-func (l *losses) began(unseen time.Duration) { l.latest, l.unseen = 0, unseen }
+func (l *losses) began(unseen time.Duration) {
+	l.latest, l.unseen, l.share = 0, unseen, 0
+	if l.outcomes >= faultsOf {
+		l.share = float64(l.faults) / float64(l.outcomes)
+	}
+	l.outcomes, l.faults = 0, 0
+}
 
 // forget notes that another kind of episode began.
 func (l *losses) forget() { l.unseen = 0 }

@@ -224,11 +224,12 @@ func (p *plateau) OnResult(d Ticket, o Outcome, now Moment) (silence time.Durati
 func (p *plateau) answer(d *Ticket, o *Outcome, now Moment) {
 	p.done.observe(d.weight, p.idle, now)
 	p.suspicion *= suspicionFade
-	p.losses.answered()
 	p.inFlight.answered(d)
 	if d.ID <= p.fence {
 		return
 	}
+	p.losses.answered()
+	p.judgeLosses(now)
 	if p.blocked {
 		p.recover(now)
 		if p.announce(d, o, false, now); p.spent && p.was == following {

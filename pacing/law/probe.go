@@ -146,7 +146,7 @@ func (p *plateau) arrive() {
 // due reports whether it is time for a probe. A plateau that is far from the pace
 // that was refused, and that nothing has confirmed, does not wait for long.
 func (p *plateau) due(now Moment) bool {
-	if !p.pays(now) {
+	if p.losses.trial.From > 0 || !p.pays(now) {
 		return false
 	}
 	if p.agreed == 0 && (p.tooFast > farApart*p.target || p.doubtful()) {

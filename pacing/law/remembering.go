@@ -54,6 +54,10 @@ func (p *plateau) Keep() Memory {
 			kp.Every = p.inFlight.every
 		}
 		kp.Late, kp.Unseen = p.late.usualLate, p.losses.unseen
+		if kp.Losses = p.losses.granted; p.losses.trial.From > 0 {
+			trial := p.losses.trial
+			kp.Trial = &trial
+		}
 		if p.blocks != (futile{}) {
 			blocks := p.blocks
 			kp.Vain = &blocks
@@ -237,6 +241,12 @@ func (p *plateau) believe(kp keptPlateau, age time.Duration) {
 		p.blocks = futile{v.Slowed, max(0, v.Granted), max(0, min(v.Ignored, ignoredMost)), max(0, min(v.Ignores, ignoredMost))}
 	}
 	p.losses.unseen = max(0, min(kp.Unseen, longOutage))
+	if kp.Losses > 0 && kp.Losses < 1 {
+		p.losses.granted, p.losses.often = kp.Losses, kp.Losses
+	}
+	if fresh && kp.Trial.sane() {
+		p.losses.trial = *kp.Trial
+	}
 	if kp.Dear > 0 { // or each run would find anew what it costs
 		p.dear, p.missed = min(kp.Dear, banHolds), max(0, min(kp.Missed, missedMost))
 		p.lasted, p.ended = p.dear, -max(1, age+min(max(0, kp.Ago), banHolds))

@@ -1,0 +1,86 @@
+package law_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"collect/pacing/law"
+)
+
+// gone is the outcome of a request that a gateway answers with a 502.
+var gone = law.Outcome{Signal: law.Failed, Overdue: true, Hold: -1}
+
+// TestBrokenServerAmongOthers: a gateway answers a share of the requests with a 502, whatever the pace is, as
+// one of several servers behind it is broken. What is left is asked for at the pace of the owner, also by runs
+// that are ended again and again, and a limit that is met then is found.
+func TestBrokenServerAmongOthers(t *testing.T) {
+	const ceiling = 10
+	for _, share := range []float64{0.05, 0.1, 0.2} {
+		for _, restart := range []time.Duration{0, 2 * time.Minute} {
+			t.Run(fmt.Sprintf("%v, again after %v", share, restart), func(t *testing.T) {
+				answered, refused := 0, 0
+				w := world{start: 1, ceiling: ceiling, workers: 16, lasts: 90 * time.Minute, restart: restart, age: s, answer: func(p *provider) (law.Outcome, time.Duration) {
+					late := p.now > 2*time.Hour // all worlds begin after an hour
+					switch {
+					case p.chance.Float64() < share:
+						return gone, 20 * ms
+					case late && !p.bucket(2, 5):
+						refused++
+						return granted(false), 20 * ms
+					case !late:
+						answered++
+					}
+					return granted(true), 100 * ms
+				}}
+				w.play(t, law.Plateau)
+				if got := float64(answered) / (ceiling * (1 - share) * 3600); got < 0.8 {
+					t.Errorf("%.0f %% of what the other servers allow is answered, want 80 %%", 100*got)
+				}
+				if refused > 60 {
+					t.Errorf("%d requests are refused in the half hour of the limit, want 60", refused)
+				}
+			})
+		}
+	}
+}
+
+// TestDroppedAtOnceIsRefused: what is above a limit is answered with a 502 at once, as by a server whose queue is full.
+// That is no broken server: at the slower pace of a trial nothing is lost.
+func TestDroppedAtOnceIsRefused(t *testing.T) {
+	for _, rate := range []float64{1, 2, 4, 8} {
+		answered, lost := 0, 0
+		w := world{start: 1, ceiling: 20, workers: 16, lasts: 2 * time.Hour, answer: func(p *provider) (law.Outcome, time.Duration) {
+			if !p.bucket(rate, 5) {
+				lost++
+				return gone, 20 * ms
+			}
+			answered++
+			return granted(true), 100 * ms
+		}}
+		w.play(t, law.Plateau)
+		if share := float64(answered) / (rate * 7200); share < 0.8 {
+			t.Errorf("of %v/s %.0f %% is answered, want 80 %%", rate, 100*share)
+		}
+		if of := 1000 * float64(lost) / float64(lost+answered); of > 30 {
+			t.Errorf("at %v/s %.0f of 1000 are lost, want 30", rate, of)
+		}
+	}
+}
+
+// TestAwayBehindAGateway: where a gateway answers 502 to everything for minutes, as nobody is behind it, the pace is
+// what it was when that is over, however often it comes.
+func TestAwayBehindAGateway(t *testing.T) {
+	answered := 0
+	w := world{start: 1, ceiling: 10.0 / 60, workers: 1, lasts: 24 * time.Hour, answer: func(p *provider) (law.Outcome, time.Duration) {
+		if p.now%time.Hour < 4*time.Minute {
+			return gone, 20 * ms
+		}
+		answered++
+		return granted(true), 100 * ms
+	}}
+	w.play(t, law.Plateau)
+	if share := float64(answered) / (24 * 560); share < 0.9 {
+		t.Errorf("%.0f %% of what is allowed is answered, want 90 %%", 100*share)
+	}
+}
