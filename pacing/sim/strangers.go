@@ -12,8 +12,8 @@ func Strangers() []Family {
 	return slices.Concat(counters(), words(), paces(), tides())
 }
 
-// Tuned returns the kinds of providers that the law was tuned on: both of these.
-func Tuned() []Family { return slices.Concat(Families(), Strangers()) }
+// Tuned returns the kinds of providers that the law was tuned on: all of these.
+func Tuned() []Family { return slices.Concat(Families(), Strangers(), Troubled()) }
 
 // Kinds returns every kind of provider there is, those first that the law was
 // tuned on.
