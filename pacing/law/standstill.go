@@ -18,7 +18,7 @@ func (s *standstill) slow(d *Ticket, now Moment) bool {
 	if d.at >= s.began {
 		*s = standstill{began: now}
 	}
-	s.answers++
 	queued := (now - d.at) * Moment(s.answers) / Moment(d.inFlight)
-	return s.answers > 1 && now-s.began < scale(queued, heldTogether)
+	s.answers++
+	return now-s.began < scale(queued, heldTogether)
 }

@@ -23,7 +23,7 @@ func TestWhatIsInDoubtIsTried(t *testing.T) {
 		refusals int     // at most
 	}{
 		{"a level at which bare 503s come does not hold, if nothing else was ever refused", "limit-req", 41, 0.95, 60},
-		{"a count while all requests hang is of that, and not of the limit", "dropping", 152304331, 0.8, 400},
+		{"a count while all requests hang is of that, and not of the limit", "dropping", 152304331, 0.8, 450},
 	} {
 		t.Run(tc.family, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
