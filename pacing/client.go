@@ -82,6 +82,7 @@ type Governor struct {
 	client      *http.Client
 	random      func() float64
 	room        *room
+	patience    patience
 	spill       func() (Spill, error)
 	save        func(ctx context.Context, state []byte, events ...collection.Event) error
 	traced      bool

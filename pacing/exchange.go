@@ -34,27 +34,35 @@ func newTransport(concurrency int, l collection.Limits) *http.Transport {
 }
 
 // exchange sends out and reads the whole answer, within the limits of time and
-// size. The response may be set beside an error.
-func (g *Governor) exchange(out *http.Request) (*http.Response, content, error) {
+// size. A first attempt that may be repeated is given up sooner: see [patience]. The response may be set beside an error.
+func (g *Governor) exchange(out *http.Request, first bool) (*http.Response, content, error) {
 	ctx, cancel := context.WithCancelCause(out.Context())
 	defer cancel(nil)
 	start := time.Now()
+	silent, most := errSilent, min(g.limits.Header, g.limits.Request)
+	if wait := g.patience.wait(most); first && wait < most {
+		silent, most = errSoon, wait
+	}
 	var headed atomic.Bool
-	timer := time.AfterFunc(min(g.limits.Header, g.limits.Request), func() {
+	timer := time.AfterFunc(most, func() {
 		if headed.Load() {
 			cancel(errSlow)
 		} else {
-			cancel(errSilent)
+			cancel(silent)
 		}
 	})
 	defer timer.Stop()
 
 	resp, err := g.base.RoundTrip(out.WithContext(ctx))
 	if err != nil {
-		return nil, content{}, causeOf(ctx, err)
+		if err = causeOf(ctx, err); err == errSoon || err == errSilent {
+			g.patience.gaveUp()
+		}
+		return nil, content{}, err
 	}
 	defer resp.Body.Close()
 	headed.Store(true)
+	g.patience.answered(time.Since(start))
 	timer.Reset(g.limits.Request - time.Since(start))
 
 	if resp.StatusCode == http.StatusSwitchingProtocols {
@@ -95,7 +103,7 @@ func (g *Governor) exchange(out *http.Request) (*http.Response, content, error) 
 
 // causeOf prefers our own reason for giving up to what became of it.
 func causeOf(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); errors.Is(cause, collection.ErrLate) {
+	if cause := context.Cause(ctx); cause == errSoon || errors.Is(cause, collection.ErrLate) {
 		return cause
 	}
 	return err

@@ -22,6 +22,7 @@ import (
 var (
 	errSilent = error(lateError("no answer in time"))
 	errSlow   = error(lateError("the answer did not end in time"))
+	errSoon   = errors.New("no answer in several times what others took") // another attempt has more time
 	errShort  = errors.New("the body ended early")
 	errOver   = errors.New("the time of the run was up before there was a credential")
 )
@@ -118,7 +119,7 @@ func describe(err error) string {
 		return "no connection: " + why
 	}
 	switch {
-	case errors.Is(err, collection.ErrLate), errors.Is(err, errShort):
+	case errors.Is(err, collection.ErrLate), errors.Is(err, errShort), errors.Is(err, errSoon):
 		return err.Error()
 	case timedOut(err):
 		return "timed out"
@@ -141,7 +142,7 @@ func timedOut(err error) bool {
 	if netErr, ok := errors.AsType[net.Error](err); ok && netErr.Timeout() {
 		return true
 	}
-	return errors.Is(err, collection.ErrLate)
+	return errors.Is(err, collection.ErrLate) || errors.Is(err, errSoon)
 }
 
 // certificateFault says what is wrong with the certificate of a provider; "" if

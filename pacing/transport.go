@@ -44,7 +44,7 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 		sent = true
 		t.meter.Leave(turn.Request.Retry)
 		t.trace(ctx, collection.SlotAcquired, collection.RequestInfo{ID: id, Attempt: n})
-		a := g.attempt(req, p, renewals)
+		a := g.attempt(req, p, n == 1, renewals)
 		if a.outcome.Rejected = a.rejected(); a.outcome.Rejected && t.several == nil {
 			g.mu.Lock()
 			g.broken = cmp.Or(g.broken, a.err)
@@ -125,7 +125,7 @@ func because(err error, why string) error {
 
 // attempt sends req once, after the save that its departure needs. If there is
 // no credential for it, it sends the request for one instead.
-func (g *Governor) attempt(req *http.Request, p gate.Pass, renewals int) answer {
+func (g *Governor) attempt(req *http.Request, p gate.Pass, first bool, renewals int) answer {
 	if p.Save {
 		var changes []collection.Event
 		if p.Change != nil {
@@ -145,7 +145,7 @@ func (g *Governor) attempt(req *http.Request, p gate.Pass, renewals int) answer 
 		return answer{err: err, outcome: gate.Outcome{Hold: -1}}
 	}
 	sent := time.Now()
-	resp, content, err := g.exchange(out)
+	resp, content, err := g.exchange(out, first && repeatable(req) && g.limits.Attempts > 1)
 	took := time.Since(sent)
 	if err == nil {
 		err = leads(resp, out.URL)

@@ -10,13 +10,13 @@ const (
 	neededSpread = 2.0 // standard deviations of the requests in flight that have room as well
 )
 
-// needed allows as many as the pace needs at the latency that is seen. By
+// needed allows as many as the pace needs for as long as each holds its slot. By
 // Little's law that is their product on average. What is in flight scatters
 // around it like a Poisson count, so there is room for a little more.
 type needed struct {
 	most int
 	pace float64 // requests per second
-	mean float64 // latency in seconds; 0: not known
+	mean float64 // seconds for which a request holds its slot; 0: not known
 	now  int
 }
 

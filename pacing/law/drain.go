@@ -61,7 +61,7 @@ func (p *plateau) slowDown(most bool, now Moment) {
 	if delivered == 0 {
 		return
 	}
-	p.trust.object(trustEach)
+	p.trust.restart()
 	p.started = p.mode == startup || p.mode == recovering && p.restart
 	p.preCut = p.plateauOr(p.pace())
 	target := drainTarget * delivered

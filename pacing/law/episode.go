@@ -195,7 +195,7 @@ func (p *plateau) recover(now Moment) {
 		// A refusal of the first few requests may be left over from an earlier
 		// run, so the start goes on once.
 		p.restart = p.was == startup && p.guesses == 1
-		p.tryLosses(known)
+		p.tryLosses(known, now)
 	}
 }
 
@@ -208,11 +208,13 @@ func (p *plateau) crowd(now Moment) {
 
 // away reports whether the episode that has just ended says nothing about the
 // pace: the provider was away, or a quota was used up. A block that lasted longer
-// than the work before it refutes that.
+// than the work before it refutes that. Who was away for seconds lost what was sent then,
+// and next to nothing of what was sent before.
 func (p *plateau) away() bool {
 	long := p.lasted > longOutage
 	again := long && !p.weak && (p.lasted > p.at-p.done.began || p.dear > longOutage)
-	return long && !again || p.weak && !p.slow && p.lasted > weakOutage+2*p.losses.unseen
+	return long && !again || p.weak && !p.slow && p.lasted > weakOutage+2*p.losses.unseen ||
+		p.losses.drops() && p.losses.together() && p.was != probing
 }
 
 // resume climbs back to where the pace was, and learns nothing.
@@ -282,7 +284,7 @@ func (p *plateau) lose(d *Ticket, o *Outcome, now Moment) {
 		p.tryAgain(now)
 	case p.losses.failed(p.mode == steady && float64(p.since) > took.Seconds()*p.r):
 		p.block(&Outcome{Weak: true, Hold: -1}, now)
-		p.losses.began(took)
+		p.losses.began(took, now-max(p.ended, p.first))
 		if p.slow = !lost && took.Seconds() > p.late.ordinary(); p.slow { // who is away answers at once, or not at all
 			p.burst = p.done.lately()
 		}

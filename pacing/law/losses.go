@@ -32,7 +32,7 @@ type losses struct {
 	unseen time.Duration
 
 	outcomes, faults int     // since the latest episode,
-	share            float64 // and of those before it; 0: they were too few
+	share            float64 // and of the requests before it, as far as what became of them was known; 0: they were too few
 	granted          float64 // share of faults that a slower pace did not lower; 0: none is known
 	trial            lossTrial
 }
@@ -72,17 +72,27 @@ func (l *losses) failed(usual bool) bool {
 	return l.drops() && bits.OnesCount32(l.latest) >= max(2, int(1+expected+faultsSpread*math.Sqrt(expected)))
 }
 
-// began notes that an episode began with a loss that was noticed after so long.
-func (l *losses) began(unseen time.Duration) {
+// began notes that an episode began with a loss that was noticed after so long, when the one before was over
+// for some time.
+func (l *losses) began(unseen, since time.Duration) {
 	l.latest, l.unseen, l.share = 0, unseen, 0
-	if l.outcomes >= faultsOf {
-		l.share = float64(l.faults) / float64(l.outcomes)
+	if known := l.known(l.outcomes, since); known >= faultsOf {
+		l.share = float64(l.faults) / known
 	}
 	l.outcomes, l.faults = 0, 0
 }
 
+// known returns to how many of the requests that so many outcomes in a span are of a loss was known: an answer
+// is known at once, and that there is none some time later.
+func (l *losses) known(outcomes int, span time.Duration) float64 {
+	return float64(outcomes) * max(0, 1-float64(l.unseen)/float64(span))
+}
+
 // forget notes that another kind of episode began.
 func (l *losses) forget() { l.unseen = 0 }
+
+// together reports whether what was lost was lost in a short time.
+func (l *losses) together() bool { return l.share > 0 && l.share < lossTrialLeast }
 
 // drops reports whether the latest episode is one of lost requests.
 func (l *losses) drops() bool { return l.unseen > 0 }

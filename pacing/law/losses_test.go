@@ -1,6 +1,8 @@
 package law_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
@@ -190,9 +192,13 @@ func TestSlowIsNotLost(t *testing.T) {
 // TestLossesAreKnown: where requests were lost before, two with twenty answers
 // between them are enough.
 func TestLossesAreKnown(t *testing.T) {
-	w := watch()
-	before := w.Rate()
 	for _, known := range []bool{false, true} {
+		w := watch()
+		if known {
+			w.losesAbove(t, 3.8)
+			w.answers(200, 100*ms)
+		}
+		before := w.Rate()
 		sent := [2]law.Sent{w.send(), w.send()}
 		w.now = w.now.Add(givenUp)
 		w.lose(sent[0])
@@ -200,10 +206,6 @@ func TestLossesAreKnown(t *testing.T) {
 		if w.lose(sent[1]); known != (w.Rate() < before) {
 			t.Errorf("known before: %t; the pace goes from %v to %v", known, before, w.Rate())
 		}
-		w.answers(300, 100*ms)
-		w.loseThree()
-		w.answers(300, 100*ms)
-		before = w.Rate()
 	}
 }
 
@@ -212,8 +214,7 @@ func TestLossesAreKnown(t *testing.T) {
 // and what was held for less is not proven.
 func TestProbesWaitForLosses(t *testing.T) {
 	w := &watched{law.NewLearner(1, 20), t0}
-	w.answers(2000, 100*ms) // so that the time until the losses are noticed is little of the count
-	w.loseThree()
+	w.losesAbove(t, 8)
 	type level struct {
 		rate float64
 		at   time.Time
@@ -242,6 +243,18 @@ func TestProbesWaitForLosses(t *testing.T) {
 	if got, most := w.Plateau(), levels[2].rate; got > most {
 		t.Errorf("a level that was held for 10 s and 30 s in which its losses were not noticed makes a plateau of %v/s, want at most %v/s, which is the level before", got, most)
 	}
+}
+
+// losesAbove lets w know, as from a run before, that requests are lost above a rate.
+func (w *watched) losesAbove(t *testing.T, rate float64) {
+	t.Helper()
+	var m law.Memory
+	kept := fmt.Appendf(nil, `{"interval_ns": %d, "plateau": {"target_per_second": %v, "limit_per_second": %v, "unseen_ns": %d}}`,
+		int(1e9/rate), rate, rate/0.98, givenUp)
+	if err := json.Unmarshal(kept, &m); err != nil {
+		t.Fatal(err)
+	}
+	w.Restore(m, time.Minute)
 }
 
 // loseThree sends three requests that are lost.

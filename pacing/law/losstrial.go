@@ -4,9 +4,9 @@ package law
 const (
 	lossTrialPace  = 0.6  // of the pace at which requests were lost
 	lossTrialLeast = 0.03 // share of lost requests for which there is one: fewer came together, in an outage perhaps,
-	lossTrialMost  = 0.25 // and at most: who drops no more has room for that pace
+	lossTrialMost  = 0.4  // and at most: who drops no more has room for that pace
 	lossProof      = 6.0  // lost requests that were to come, if the pace makes no difference:
-	lossLess       = 0.4  // it does, if at most so many of them were lost,
+	lossLess       = 0.25 // it does, if at most so many of them were lost,
 	lossMore       = 2.0  // or at least so many
 )
 
@@ -16,23 +16,25 @@ const (
 // what it was, and if that share is lost there, too, it is usual from then on.
 type lossTrial struct {
 	From     float64 `json:"from_per_second"`   // the pace at which the episode began; 0: there is no trial
+	Start    bool    `json:"start,omitempty"`   // which was one of a start
 	Back     bool    `json:"back,omitempty"`    // it is that pace which is tried
 	After    float64 `json:"helped_per_second"` // what the episode called for
 	Known    float64 `json:"known_per_second"`  // the limit that was believed before
 	Share    float64 `json:"share"`             // of what was lost before
 	Outcomes int     `json:"outcomes"`
 	Faults   int     `json:"faults"`
+
+	began Moment // in this run; 0: in one before, which has waited for the end of what it sent
 }
 
 // tryLosses begins a trial, if the episode that has just ended calls for one; known is the limit that was
-// believed before it. In a start the pace was not the same for long.
-func (p *plateau) tryLosses(known float64) {
+// believed before it.
+func (p *plateau) tryLosses(known float64, now Moment) {
 	l := &p.losses
-	unseen := l.unseen.Seconds() * p.from // requests of which nobody knew yet that they were lost
-	if !l.drops() || l.share < lossTrialLeast || l.share > lossTrialMost || unseen > faultsOf || p.was == startup {
+	if !l.drops() || l.share < lossTrialLeast || l.share > lossTrialMost {
 		return
 	}
-	l.trial = lossTrial{From: p.from, After: p.target, Known: known, Share: l.share}
+	l.trial = lossTrial{Start: p.was == startup, From: p.from, After: p.target, Known: known, Share: l.share, began: now}
 	p.climb(min(p.target, lossTrialPace*p.from))
 }
 
@@ -40,7 +42,8 @@ func (p *plateau) tryLosses(known float64) {
 func (p *plateau) judgeLosses(now Moment) {
 	l := &p.losses
 	t, faults := l.trial, float64(l.trial.Faults)
-	expected := t.Share * float64(t.Outcomes)
+	known := l.known(t.Outcomes, now-t.began)
+	expected := t.Share * known
 	if t.From == 0 || expected < lossProof {
 		return
 	}
@@ -50,13 +53,15 @@ func (p *plateau) judgeLosses(now Moment) {
 		l.granted = 0
 		p.climb(t.After)
 	case !t.Back:
-		share := max(t.Share, faults/float64(t.Outcomes))
+		share := max(t.Share, faults/known)
 		l.granted, l.often, l.latest = share, share, 0
 		l.forget()
 		p.known, p.agreed = t.Known, 0
 		p.done.begin(now)
 		p.climb(t.From)
-		l.trial = lossTrial{From: t.From, Back: true, After: t.After, Known: t.Known, Share: share}
+		l.trial = lossTrial{Start: t.Start, From: t.From, Back: true, After: t.After, Known: t.Known, Share: share, began: now}
+	case t.Start: // it goes on
+		p.mode, p.target = startup, 0
 	}
 }
 

@@ -204,13 +204,15 @@ func (p *plateau) OnResult(d Ticket, o Outcome, now Moment) (silence time.Durati
 		p.forbid(now)
 	case o.Signal == Throttled:
 		p.trust.spoke = p.trust.spoke || !o.Weak
-		p.trust.object(trustEach)
+		p.trust.restart()
 		p.announce(&d, &o, true, now)
 		p.refuse(&d, &o, now)
 	case o.Signal == Succeeded || o.Signal == Answered:
 		p.answer(&d, &o, now)
 	case o.Signal == Failed:
-		p.trust.object(trustLost)
+		if d.ID > p.fence {
+			p.trust.fail()
+		}
 		p.unanswered(&d, now)
 		p.lose(&d, &o, now)
 	}

@@ -68,6 +68,7 @@ func (p *plateau) Keep() Memory {
 		}
 		kp.Slow, kp.Calm = p.slowBeyond, p.calmed(p.settled)
 		kp.Earned, kp.Clean, kp.Spoke = p.trust.earned, p.trust.clean, p.trust.spoke
+		kp.Failed, kp.Usual = p.trust.failed, p.trust.usual
 		kp.Backoff, kp.Count = p.backoff(), p.count()
 		if kp.Limit > 0 || p.guessed() {
 			kp.Agreed, kp.TooFast = min(p.agreed, confirmed), p.tooFast
@@ -184,6 +185,7 @@ func (p *plateau) Restore(m Memory, age time.Duration) bool {
 	p.heard, p.slowBeyond, p.trust.spoke = true, kp.Slow, kp.Spoke
 	if p.trust.earned > 0 && sane(kp.Earned) {
 		p.trust.earned, p.trust.clean = max(p.trust.earned, kp.Earned), max(0, min(kp.Clean, trustEach))
+		p.trust.failed, p.trust.usual = max(0, min(kp.Failed, countMost)), max(0, min(kp.Usual, 1))
 	}
 	if kp.Window > 0 && kp.Window <= longOutage {
 		p.window = kp.Window

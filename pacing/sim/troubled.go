@@ -49,18 +49,13 @@ type failing struct {
 	said          reply
 }
 
-// capacity is what is left when each request that fails takes its turn, and holds its place in flight until it is
-// given up if nobody answers it.
+// capacity is what is left when each request that fails takes its turn. The best client does not wait for what is
+// never answered.
 func (f *failing) capacity(now float64) float64 {
-	const givenUp = 30
 	if f.share == 1 {
 		return f.best(now) * (1 - f.length/f.every)
 	}
-	most := Ceiling * (1 - f.share)
-	if f.said.hang {
-		most = min(most, Workers*(1-f.share)/(f.share*givenUp+(1-f.share)*f.idle))
-	}
-	return min(f.best(now), most)
+	return min(f.best(now), Ceiling*(1-f.share))
 }
 
 func (f *failing) answer(now, cost float64, inFlight int) reply {
