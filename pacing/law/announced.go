@@ -50,7 +50,7 @@ func (p *plateau) announce(d *Ticket, o *Outcome, refused bool, now Moment) {
 			p.ration(d, q, refused, now)
 			continue
 		}
-		p.trust.spoke = true
+		p.trust.Spoke = true
 		g := p.gauge(q, now)
 		if g == nil {
 			continue

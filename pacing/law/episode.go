@@ -126,7 +126,7 @@ func (p *plateau) byChance() bool { return p.suspicion < suspicionMost && p.excu
 // probe holds only from there on.
 func (p *plateau) overlook(atLevel bool) {
 	p.suspicion++
-	if atLevel && !p.trust.spoke {
+	if atLevel && !p.trust.Spoke {
 		p.excused++
 	}
 }

@@ -69,13 +69,9 @@ type keptPlateau struct {
 	Crowd   int           `json:"in_flight,omitempty"`
 	Late    float64       `json:"late_share,omitempty"` // of the answers, whatever the pace
 	Slow    bool          `json:"slow_beyond,omitempty"`
-	Earned  float64       `json:"earned_per_second,omitempty"` // the bound, where the owner declared no ceiling
-	Clean   int32         `json:"earned_clean,omitempty"`      // answers that were counted towards a higher one
-	Failed  int32         `json:"earned_failed,omitempty"`     // failures since,
-	Usual   float64       `json:"earned_fail_share,omitempty"` // and their share at half of the bound
-	Spoke   bool          `json:"spoke,omitempty"`             // the provider said once that it had enough, or when it would
-	Backoff *keptBackoff  `json:"backoff,omitempty"`           // everything was refused
-	Count   *keptCount    `json:"count,omitempty"`             // of what was answered since the last episode
+	Backoff *keptBackoff  `json:"backoff,omitempty"` // everything was refused
+	Count   *keptCount    `json:"count,omitempty"`   // of what was answered since the last episode
+	trust
 	episodes
 	budget
 }
@@ -130,7 +126,7 @@ func (m Memory) Doubted(rate float64) Memory {
 	m.Interval = interval(rate)
 	if m.Plateau != nil {
 		m.Plateau = &keptPlateau{Target: rate, Banned: m.Plateau.Banned, Held: m.Plateau.Held, Age: m.Plateau.Age,
-			Crowd: m.Plateau.Crowd, Earned: m.Plateau.Earned, Clean: m.Plateau.Clean, Failed: m.Plateau.Failed, Usual: m.Plateau.Usual, Spoke: m.Plateau.Spoke, budget: m.Plateau.budget}
+			Crowd: m.Plateau.Crowd, trust: m.Plateau.trust, budget: m.Plateau.budget}
 	}
 	return m
 }

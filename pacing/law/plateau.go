@@ -91,7 +91,7 @@ type plateau struct {
 func newPlateau(start, ceiling, phase float64) *plateau {
 	p := &plateau{ceiling: ceiling, phase: phase, probe: probe{step: stepFirst, every: probeLeast}}
 	if ceiling == 0 {
-		p.ceiling, p.trust.earned = undeclared, Ceiling
+		p.ceiling, p.trust.Earned = undeclared, Ceiling
 	}
 	p.start = max(slowest, min(start, p.most()))
 	p.r = p.start
@@ -203,7 +203,7 @@ func (p *plateau) OnResult(d Ticket, o Outcome, now Moment) (silence time.Durati
 	case o.Refused:
 		p.forbid(now)
 	case o.Signal == Throttled:
-		p.trust.spoke = p.trust.spoke || !o.Weak
+		p.trust.Spoke = p.trust.Spoke || !o.Weak
 		p.trust.restart()
 		p.announce(&d, &o, true, now)
 		p.refuse(&d, &o, now)

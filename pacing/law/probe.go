@@ -209,8 +209,8 @@ func (p *plateau) proven() float64 {
 
 // most returns the highest pace that the owner, or what was earned, allows.
 func (p *plateau) most() float64 {
-	if p.trust.earned > 0 {
-		return min(p.ceiling, p.trust.earned)
+	if p.trust.Earned > 0 {
+		return min(p.ceiling, p.trust.Earned)
 	}
 	return p.ceiling
 }
@@ -218,7 +218,7 @@ func (p *plateau) most() float64 {
 // earn counts an answer that used the pace. Where the bound that is earned held
 // the pace back, and rises, the start goes on.
 func (p *plateau) earn() {
-	held := p.mode == steady && p.target >= p.trust.earned
+	held := p.mode == steady && p.target >= p.trust.Earned
 	if !p.trust.earn(p.r) || !held {
 		return
 	}

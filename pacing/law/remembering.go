@@ -67,8 +67,7 @@ func (p *plateau) Keep() Memory {
 			kp.Dear, kp.Ago = p.dear, max(0, cmp.Or(p.lastHeard(), p.settled)-p.ended)
 		}
 		kp.Slow, kp.Calm = p.slowBeyond, p.calmed(p.settled)
-		kp.Earned, kp.Clean, kp.Spoke = p.trust.earned, p.trust.clean, p.trust.spoke
-		kp.Failed, kp.Usual = p.trust.failed, p.trust.usual
+		kp.trust = p.trust
 		kp.Backoff, kp.Count = p.backoff(), p.count()
 		if kp.Limit > 0 || p.guessed() {
 			kp.Agreed, kp.TooFast = min(p.agreed, confirmed), p.tooFast
@@ -182,10 +181,10 @@ func (p *plateau) Restore(m Memory, age time.Duration) bool {
 	if !sane(kp.Target) || age > halfFor {
 		return false
 	}
-	p.heard, p.slowBeyond, p.trust.spoke = true, kp.Slow, kp.Spoke
-	if p.trust.earned > 0 && sane(kp.Earned) {
-		p.trust.earned, p.trust.clean = max(p.trust.earned, kp.Earned), max(0, min(kp.Clean, trustEach))
-		p.trust.failed, p.trust.usual = max(0, min(kp.Failed, countMost)), max(0, min(kp.Usual, 1))
+	p.heard, p.slowBeyond, p.trust.Spoke = true, kp.Slow, kp.Spoke
+	if bound := p.trust.Earned; bound > 0 {
+		p.trust = kp.trust.sane()
+		p.trust.Earned = max(bound, p.trust.Earned)
 	}
 	if kp.Window > 0 && kp.Window <= longOutage {
 		p.window = kp.Window

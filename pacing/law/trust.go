@@ -8,7 +8,7 @@ const (
 	trustSilent = 32.0 // requests per second: the highest bound where the provider never spoke of a limit
 	trustFails  = 0.1  // share of failures that says nothing about the pace,
 	trustSpread = 3.0  // or so many standard deviations above the share at half the pace
-	trustMissed = 4    // doublings of the answers that a bound takes which was taken back
+	trustWait   = 16   // times as many answers at most, before a bound that was taken back is tried again
 	trustUsed   = 0.25 // share of the bound: an answer at a slower pace earns nothing
 )
 
@@ -22,60 +22,78 @@ const (
 // pace, so that failures count against a bound only if there are more of them
 // than at half of it. Then it is taken back, and takes longer to earn again.
 type trust struct {
-	earned float64 // the bound; 0: the owner declared a ceiling
-	clean  int32   // answers since it was last changed, or something was refused or slow,
-	failed int32   // and failures
-	usual  float64 // share of failures at half the bound
-	missed int32   // how often in a row it was taken back
-	spoke  bool    // the provider announced a limit, or refused
+	Earned float64 `json:"earned_per_second,omitempty"` // the bound; 0: the owner declared a ceiling
+	Clean  int32   `json:"earned_clean,omitempty"`      // answers since it was last changed, or something was refused or slow,
+	Failed int32   `json:"earned_failed,omitempty"`     // and failures
+	Usual  float64 `json:"earned_fail_share,omitempty"` // share of failures at half of the bound
+	Wait   int32   `json:"earned_wait,omitempty"`       // answers beside, since the bound above was taken back; doubles each time,
+	Again  bool    `json:"earned_again,omitempty"`      // which is tried once more
+	Spoke  bool    `json:"spoke,omitempty"`             // the provider announced a limit, or refused
 }
 
 // earn counts an answer at a pace, and raises the bound when there were enough of
 // them that used it. It reports whether it did.
 func (t *trust) earn(pace float64) bool {
-	if t.earned == 0 || pace < trustUsed*t.earned {
+	if t.Earned == 0 || pace < trustUsed*t.Earned {
 		return false
 	}
-	if t.clean++; t.clean < trustEach<<t.missed {
+	need := int32(trustEach)
+	if !t.Again {
+		need += t.Wait
+	}
+	if t.Clean++; t.Clean < need {
 		return false
 	}
-	share := float64(t.failed) / float64(t.clean+t.failed)
-	if t.earned > Ceiling && share > max(trustFails, t.usual+trustSpread*math.Sqrt(t.usual/trustEach)) {
+	share := float64(t.Failed) / float64(t.Clean+t.Failed)
+	if t.Earned > Ceiling && share > max(trustFails, t.Usual+trustSpread*math.Sqrt(t.Usual/trustEach)) {
 		t.betray()
-		t.missed = min(t.missed+1, trustMissed)
+		t.Wait, t.Again = min(max(trustEach, 2*t.Wait), trustWait*trustEach), false
 		return false
+	}
+	if t.Again {
+		t.Wait, t.Again = 0, false
 	}
 	t.restart()
-	if t.earned >= trustSilent && !t.spoke {
+	if t.Earned >= trustSilent && !t.Spoke {
 		return false
 	}
-	t.usual, t.missed = share, 0
-	t.earned *= 2
-	if !t.spoke {
-		t.earned = min(t.earned, trustSilent)
+	t.Usual, t.Again = share, t.Wait > 0
+	t.Earned *= 2
+	if !t.Spoke {
+		t.Earned = min(t.Earned, trustSilent)
 	}
 	return true
 }
 
 // vouch believes a pace that the provider announced.
 func (t *trust) vouch(rate float64) {
-	if t.earned > 0 {
-		t.earned, t.spoke = max(t.earned, rate), true
+	if t.Earned > 0 {
+		t.Earned, t.Spoke = max(t.Earned, rate), true
 	}
 }
 
 // fail counts a failure.
-func (t *trust) fail() { t.failed++ }
+func (t *trust) fail() { t.Failed++ }
 
 // restart begins the count: an answer was refused or slow.
-func (t *trust) restart() { t.clean, t.failed = 0, 0 }
+func (t *trust) restart() { t.Clean, t.Failed = 0, 0 }
 
 // betray takes the bound back to where it was before it last rose.
 func (t *trust) betray() {
-	if t.earned > 0 {
-		t.earned = max(Ceiling, t.earned/2)
+	if t.Earned > 0 {
+		t.Earned = max(Ceiling, t.Earned/2)
 		t.restart()
 	}
+}
+
+// sane returns what of t can be what was kept.
+func (t trust) sane() trust {
+	if !sane(t.Earned) {
+		return trust{Spoke: t.Spoke}
+	}
+	t.Clean, t.Failed = max(0, min(t.Clean, trustEach*(1+trustWait))), max(0, min(t.Failed, countMost))
+	t.Usual, t.Wait = max(0, min(t.Usual, 1)), max(0, min(t.Wait, trustWait*trustEach))
+	return t
 }
 
 // undeclared is the ceiling of a provider that has none: what it earned bounds it.
