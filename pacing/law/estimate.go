@@ -161,7 +161,7 @@ func (p *plateau) vain(now Moment) bool {
 		return false
 	}
 	work := p.done.counted()
-	est, apart := p.counted(now), work/max(1e-3, (now-p.lasted-p.done.began).Seconds())
+	est, apart := p.counted(now), work/max(1e-3, (now-p.lasted-p.done.began-p.done.unasked).Seconds())
 	if est > (1-agrees)*p.target || p.target-apart > apart-est {
 		return false
 	}
