@@ -17,6 +17,7 @@ const (
 	suspicionMost  = 2                      // lone refusals in that time that are taken for chance
 
 	weakOutage = 30 * time.Second // a weak episode that lasts longer is an outage
+	briefTries = 2                // or one in which so many probes were refused with a bare 503, one by one
 	longOutage = 10 * time.Minute // and any that lasts longer is, or a quota
 	banShare   = 0.7              // of the pace that was forbidden
 )
@@ -167,6 +168,7 @@ func (p *plateau) spread(ratio float64) float64 {
 func (p *plateau) recover(now Moment) {
 	p.blocked, p.pause = false, 0
 	p.lasted, p.ended = now-p.at, now
+	p.fence = p.sent // what hangs since the episode tells of nothing that is new
 	if p.inherited {
 		p.recoverLater(now)
 		return
@@ -208,13 +210,23 @@ func (p *plateau) crowd(now Moment) {
 
 // away reports whether the episode that has just ended says nothing about the
 // pace: the provider was away, or a quota was used up. A block that lasted longer
-// than the work before it refutes that. Who was away for seconds lost what was sent then,
-// and next to nothing of what was sent before.
+// than the work before it refutes that.
 func (p *plateau) away() bool {
 	long := p.lasted > longOutage
-	again := long && !p.weak && (p.lasted > p.at-p.done.began || p.dear > longOutage)
-	return long && !again || p.weak && !p.slow && p.lasted > weakOutage+2*p.losses.unseen ||
-		p.losses.drops() && p.losses.together() && p.was != probing
+	again := !p.weak && (p.lasted > p.at-p.done.began || p.dear > longOutage)
+	if p.slow || !p.weak {
+		return long && !again
+	}
+	return p.lasted > weakOutage+2*p.losses.unseen || p.was != probing && p.brief()
+}
+
+// brief reports whether a weak episode was an outage, though a short one: what was lost was lost
+// together, or not even requests one by one were answered.
+func (p *plateau) brief() bool {
+	if p.losses.drops() {
+		return p.losses.together()
+	}
+	return p.tries >= briefTries
 }
 
 // resume climbs back to where the pace was, and learns nothing.
