@@ -168,7 +168,9 @@ func (p *plateau) spread(ratio float64) float64 {
 func (p *plateau) recover(now Moment) {
 	p.blocked, p.pause = false, 0
 	p.lasted, p.ended = now-p.at, now
-	p.fence = p.sent // what hangs since the episode tells of nothing that is new
+	if p.weak {
+		p.fence = p.sent // what hangs since the outage tells of nothing that is new
+	}
 	if p.inherited {
 		p.recoverLater(now)
 		return
