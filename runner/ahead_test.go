@@ -3,6 +3,10 @@ package runner_test
 import (
 	"context"
 	"fmt"
+	"iter"
+	"net/http"
+	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -53,7 +57,7 @@ func TestPagesAheadDoNotWaitForTheDisk(t *testing.T) {
 				most = max(most, asked-stored)
 			}
 			_, err := do(t, m, p, func(c *runner.Config) {
-				c.Connector, c.Concurrency, c.Streams, c.Ledger = shelf{ahead: true}, concurrency, []string{"items"}, &slow{memory: m}
+				c.Connector, c.Concurrency, c.Streams, c.Ledger = timed{shelf{ahead: true}, inOrder}, concurrency, []string{"items"}, &slow{memory: m}
 				c.Observe = func(e collection.Event) {
 					if e.Kind == collection.SliceCommitted {
 						mu.Lock()
@@ -68,6 +72,58 @@ func TestPagesAheadDoNotWaitForTheDisk(t *testing.T) {
 		})
 	}
 }
+
+// TestLatePageHoldsUpNoneBehindIt: while one page of a list is late, as one that is tried again, those behind
+// it are fetched as fast as before, four times as many as may be in flight in all; and it is stored before them.
+func TestLatePageHoldsUpNoneBehindIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const late = 10
+		var mu sync.Mutex
+		behind := 0
+		m, p := newMemory(), &provider{n: 180}
+		takes := func(page int) time.Duration {
+			if page == late {
+				return 2 * time.Second
+			}
+			return 100*time.Millisecond + inOrder(page)
+		}
+		var began time.Time
+		_, err := do(t, m, p, func(c *runner.Config) {
+			c.Connector, c.Concurrency, c.Streams = timed{shelf{ahead: true}, func(page int) time.Duration {
+				mu.Lock()
+				defer mu.Unlock()
+				if page == late {
+					began = time.Now()
+				}
+				if page > late && time.Since(began) < 2*time.Second {
+					behind++
+				}
+				return takes(page)
+			}}, 4, []string{"items"}
+		})
+		if err != nil || !slices.Equal(m.keys("items"), p.want("items")) {
+			t.Errorf("%v, stored %d records, want %d", err, len(m.keys("items")), len(p.want("items")))
+		}
+		if behind != 15 {
+			t.Errorf("%d pages were asked for while one was late, want 15", behind)
+		}
+	})
+}
+
+// timed is a shelf whose pages take their time.
+type timed struct {
+	shelf
+	takes func(page int) time.Duration
+}
+
+func (s timed) Slices(ctx context.Context, client *http.Client, at collection.Place, from collection.Cursor) iter.Seq2[collection.Slice, error] {
+	page, _ := strconv.Atoi(from.Token)
+	time.Sleep(s.takes(page))
+	return s.shelf.Slices(ctx, client, at, from)
+}
+
+// inOrder lets pages that are asked for together come one behind the other.
+func inOrder(page int) time.Duration { return time.Duration(page) * time.Microsecond }
 
 // slow is a ledger whose commits take a second and tell how many slices they
 // were.
