@@ -10,6 +10,8 @@ const (
 	recent    = 5 * time.Second // of which all answers are kept,
 	keptLeast = 16              // and at least so many,
 	keptMost  = 2048            // and at most: five seconds of 400 a second
+
+	unaskedLeast = 30 * time.Second // in which nobody asks, though the pace allows it
 )
 
 // A delivered is what was answered: in all, in the count that is under way, and
@@ -28,7 +30,7 @@ type count struct {
 	answers int           // since then,
 	earlier int           // of which so many in earlier runs,
 	until   Moment        // that were heard until then
-	unasked time.Duration // for so long nobody asked: between runs,
+	unasked time.Duration // for so long nobody asked: between runs, or for half a minute and more in this one,
 	pause   time.Duration // the last of these
 	cut     bool          // it began with a run, and what was answered before that is not known
 }
