@@ -34,17 +34,17 @@ func newTransport(concurrency int, l collection.Limits) *http.Transport {
 }
 
 // exchange sends out and reads the whole answer, within the limits of time and
-// size. A first attempt that may be repeated is given up sooner: see [patience]. The response may be set beside an error.
-func (g *Governor) exchange(out *http.Request, first bool) (*http.Response, content, error) {
+// size, and within wait for the first byte. The response may be set beside an error.
+func (g *Governor) exchange(out *http.Request, wait time.Duration) (*http.Response, content, error) {
 	ctx, cancel := context.WithCancelCause(out.Context())
 	defer cancel(nil)
 	start := time.Now()
-	silent, most := errSilent, min(g.limits.Header, g.limits.Request)
-	if wait := g.patience.wait(most); first && wait < most {
-		silent, most = errSoon, wait
+	silent := errSilent
+	if wait < g.headerWait() {
+		silent = errSoon
 	}
 	var headed atomic.Bool
-	timer := time.AfterFunc(most, func() {
+	timer := time.AfterFunc(wait, func() {
 		if headed.Load() {
 			cancel(errSlow)
 		} else {
@@ -99,6 +99,20 @@ func (g *Governor) exchange(out *http.Request, first bool) (*http.Response, cont
 		return resp, content{}, causeOf(ctx, err)
 	}
 	return resp, body, nil
+}
+
+// headerWait returns how long the header of an answer is waited for at most.
+func (g *Governor) headerWait() time.Duration { return min(g.limits.Header, g.limits.Request) }
+
+// firstWait returns that for a first attempt: less where another one may follow, see [patience].
+func (g *Governor) firstWait(req *http.Request, now time.Time) time.Duration {
+	most := g.headerWait()
+	wait := g.patience.wait(most)
+	end := g.budget.deadline(now)
+	if !repeatable(req) || g.limits.Attempts < 2 || !end.IsZero() && !now.Add(wait).Before(end) {
+		return most
+	}
+	return wait
 }
 
 // causeOf prefers our own reason for giving up to what became of it.

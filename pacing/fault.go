@@ -22,7 +22,7 @@ import (
 var (
 	errSilent = error(lateError("no answer in time"))
 	errSlow   = error(lateError("the answer did not end in time"))
-	errSoon   = errors.New("no answer in several times what others took") // another attempt has more time
+	errSoon   = errors.New("no answer soon enough; the next attempt waits longer")
 	errShort  = errors.New("the body ended early")
 	errOver   = errors.New("the time of the run was up before there was a credential")
 )

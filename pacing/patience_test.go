@@ -75,7 +75,7 @@ func TestLostRequestIsGivenUpSoon(t *testing.T) {
 	})
 }
 
-// TestSlowAnswersAreWaitedFor: who took 4 s once may do so again, four times over, and who is new has all the time.
+// TestSlowAnswersAreWaitedFor: who took 4 s once may do so again, four times over, and who is new has 10 s.
 func TestSlowAnswersAreWaitedFor(t *testing.T) {
 	for name, tc := range map[string]struct {
 		slow, lost int
@@ -83,7 +83,8 @@ func TestSlowAnswersAreWaitedFor(t *testing.T) {
 	}{
 		"a slow one before": {20, 31, 4 * 4 * time.Second},
 		"long before":       {20, 1020, 5886 * ms}, // forgotten: 16 s · 0.999^1000
-		"nothing is known":  {1, 10, 30 * time.Second},
+		"little is known":   {9, 3, 10 * time.Second},
+		"nothing is known":  {9, 1, 10 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -53,7 +53,7 @@ func (g *Governor) ask(req *http.Request) answer {
 	out.Header.Set("User-Agent", userAgent())
 	out.Header.Set("Accept-Encoding", "gzip")
 	sent := time.Now()
-	resp, content, err := g.exchange(out, false)
+	resp, content, err := g.exchange(out, g.headerWait())
 	took := time.Since(sent)
 	var a answer
 	if err != nil {

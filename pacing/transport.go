@@ -144,8 +144,11 @@ func (g *Governor) attempt(req *http.Request, p gate.Pass, first bool, renewals 
 	if err != nil {
 		return answer{err: err, outcome: gate.Outcome{Hold: -1}}
 	}
-	sent := time.Now()
-	resp, content, err := g.exchange(out, first && repeatable(req) && g.limits.Attempts > 1)
+	sent, wait := time.Now(), g.headerWait()
+	if first {
+		wait = g.firstWait(req, sent)
+	}
+	resp, content, err := g.exchange(out, wait)
 	took := time.Since(sent)
 	if err == nil {
 		err = leads(resp, out.URL)
