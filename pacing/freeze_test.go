@@ -54,7 +54,7 @@ func TestTestRequestThaws(t *testing.T) {
 			stopOf(t, govern(t, pacing.Config{Base: serve(statuses(403)), Save: d.save}))
 			time.Sleep(15 * time.Minute)
 			m := serve(func(w http.ResponseWriter, r *http.Request) {
-				time.Sleep(8 * time.Second)
+				time.Sleep(20 * time.Second)
 				w.WriteHeader(answer)
 			})
 			var j journal
@@ -65,8 +65,8 @@ func TestTestRequestThaws(t *testing.T) {
 				wg.Go(func() { fetch(t, g) })
 			}
 			wg.Wait()
-			if gaps := m.gaps(start); len(gaps) != 3 || gaps[1] != 8*time.Second {
-				t.Errorf("requests after %v, want the second after the 8s of the test", gaps)
+			if gaps := m.gaps(start); len(gaps) != 3 || gaps[1] != 20*time.Second {
+				t.Errorf("requests after %v, want the second after the test's 20s", gaps)
 			}
 			if got := j.of(collection.FreezeChanged); len(got) != 1 || got[0].Freeze.Frozen {
 				t.Errorf("freeze changes %+v, want one thaw", got)

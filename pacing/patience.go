@@ -9,12 +9,11 @@ import (
 // The constants of giving up early: chosen. Four times the longest that was seen is beyond what a provider
 // that works comes to, and an answer that would have come all the same costs one request more.
 const (
-	patienceNew    = 10 * time.Second // to wait, at least,
-	patienceLeast  = 5 * time.Second  // or once so many were answered:
-	patienceAfter  = 5
-	patienceTimes  = 4    // or so many times the longest of the answers
-	patienceFades  = 1000 // answers in which that is forgotten, about
-	patienceLatest = 8    // given up of the latest 16: it is the provider that became slow
+	patienceAfter  = 5               // answers, of which the longest is worth a look
+	patienceLeast  = 5 * time.Second // to wait,
+	patienceTimes  = 4               // or so many times the longest of the answers
+	patienceFades  = 1000            // answers in which that is forgotten, about
+	patienceLatest = 8               // given up of the latest 16: it is the provider that became slow
 )
 
 // A patience knows when a first attempt that is not answered will not be any more. A request that one of several
@@ -32,14 +31,10 @@ type patience struct {
 func (p *patience) wait(most time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if bits.OnesCount16(p.latest) >= patienceLatest {
+	if p.answers < patienceAfter || bits.OnesCount16(p.latest) >= patienceLatest {
 		return most
 	}
-	least := patienceLeast
-	if p.answers < patienceAfter {
-		least = patienceNew
-	}
-	return min(most, max(least, patienceTimes*p.longest))
+	return min(most, max(patienceLeast, patienceTimes*p.longest))
 }
 
 // answered notes how long the header of an answer took.
