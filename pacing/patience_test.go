@@ -40,7 +40,13 @@ func (l *lossy) RoundTrip(r *http.Request) (*http.Response, error) {
 // asks sends n requests of one method to l, one after the other.
 func (l *lossy) asks(t *testing.T, method string, n int) (last error) {
 	t.Helper()
-	g, err := pacing.New(pacing.Config{Base: l, Concurrency: 1, Provider: collection.Provider{
+	return l.asksFor(t, 0, method, n)
+}
+
+// asksFor sends them in a run of so long; 0: of any length.
+func (l *lossy) asksFor(t *testing.T, most time.Duration, method string, n int) (last error) {
+	t.Helper()
+	g, err := pacing.New(pacing.Config{Base: l, Concurrency: 1, Budget: pacing.NewBudget(pacing.BudgetLimits{MaxTime: most}), Provider: collection.Provider{
 		Name: "lossy", Origins: []string{"https://lossy.test"}, Ceilings: []collection.Ceiling{{Count: 10, Per: time.Second}}}})
 	if err != nil {
 		t.Fatal(err)
@@ -129,6 +135,21 @@ func TestWhatMayNotBeRepeatedIsWaitedFor(t *testing.T) {
 		err := l.asks(t, http.MethodPost, 40)
 		if !errors.Is(err, collection.ErrLate) || len(l.given) != 1 || l.given[0] != 30*time.Second {
 			t.Errorf("it ends with %v, given up after %v, want 30 s", err, l.given)
+		}
+	})
+}
+
+// TestLastRequestIsWaitedFor: where the time of the run would be up before a second attempt, the first has all of it.
+func TestLastRequestIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &lossy{loses: func(int) bool { return false }, takes: func(asked int) time.Duration {
+			if asked == 40 {
+				return 20 * time.Second
+			}
+			return 100 * ms
+		}}
+		if err := l.asksFor(t, 12*time.Second, http.MethodGet, 40); err != nil || len(l.given) > 0 {
+			t.Errorf("%v, given up after %v, want an answer", err, l.given)
 		}
 	})
 }
