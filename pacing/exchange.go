@@ -55,10 +55,7 @@ func (g *Governor) exchange(out *http.Request, wait time.Duration) (*http.Respon
 
 	resp, err := g.base.RoundTrip(out.WithContext(ctx))
 	if err != nil {
-		if err = causeOf(ctx, err); err == errSoon || err == errSilent {
-			g.patience.gaveUp()
-		}
-		return nil, content{}, err
+		return nil, content{}, causeOf(ctx, err)
 	}
 	defer resp.Body.Close()
 	headed.Store(true)

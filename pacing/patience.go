@@ -1,7 +1,6 @@
 package pacing
 
 import (
-	"math/bits"
 	"sync"
 	"time"
 )
@@ -9,11 +8,10 @@ import (
 // The constants of giving up early: chosen. Four times the longest that was seen is beyond what a provider
 // that works comes to, and an answer that would have come all the same costs one request more.
 const (
-	patienceAfter  = 5               // answers, of which the longest is worth a look
-	patienceLeast  = 5 * time.Second // to wait,
-	patienceTimes  = 4               // or so many times the longest of the answers
-	patienceFades  = 1000            // answers in which that is forgotten, about
-	patienceLatest = 8               // given up of the latest 16: it is the provider that became slow
+	patienceAfter = 5               // answers, of which the longest is worth a look
+	patienceLeast = 5 * time.Second // to wait,
+	patienceTimes = 4               // or so many times the longest of the answers
+	patienceFades = 1000            // answers in which that is forgotten, about
 )
 
 // A patience knows when a first attempt that is not answered will not be any more. A request that one of several
@@ -24,14 +22,13 @@ type patience struct {
 	mu      sync.Mutex
 	answers int
 	longest time.Duration // to the header of an answer
-	latest  uint16        // first attempts, the latest lowest; a set bit was given up
 }
 
 // wait returns how long a first attempt waits for the header of its answer: at most as long as any does.
 func (p *patience) wait(most time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.answers < patienceAfter || bits.OnesCount16(p.latest) >= patienceLatest {
+	if p.answers < patienceAfter {
 		return most
 	}
 	return min(most, max(patienceLeast, patienceTimes*p.longest))
@@ -43,12 +40,4 @@ func (p *patience) answered(took time.Duration) {
 	defer p.mu.Unlock()
 	p.answers = min(p.answers+1, patienceAfter)
 	p.longest = max(took, p.longest-p.longest/patienceFades)
-	p.latest <<= 1
-}
-
-// gaveUp notes that an attempt was given up.
-func (p *patience) gaveUp() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.latest = p.latest<<1 | 1
 }
