@@ -223,10 +223,10 @@ func (p *plateau) away() bool {
 }
 
 // brief reports whether a weak episode was an outage, though a short one: what was lost was lost
-// together, or not even requests one by one were answered.
+// together, or a probe was lost as well, for which a bucket had room.
 func (p *plateau) brief() bool {
 	if p.losses.drops() {
-		return p.losses.together()
+		return p.tries > 0 || p.losses.together()
 	}
 	return p.tries >= briefTries
 }
