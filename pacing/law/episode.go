@@ -214,12 +214,11 @@ func (p *plateau) crowd(now Moment) {
 // pace: the provider was away, or a quota was used up. A block that lasted longer
 // than the work before it refutes that.
 func (p *plateau) away() bool {
-	long := p.lasted > longOutage
-	again := !p.weak && (p.lasted > p.at-p.done.began || p.dear > longOutage)
-	if p.slow || !p.weak {
-		return long && !again
+	if p.weak && !p.slow {
+		return p.lasted > weakOutage+2*p.losses.unseen || p.was != probing && p.brief()
 	}
-	return p.lasted > weakOutage+2*p.losses.unseen || p.was != probing && p.brief()
+	again := !p.weak && (p.lasted > p.at-p.done.began || p.dear > longOutage)
+	return p.lasted > longOutage && !again
 }
 
 // brief reports whether a weak episode was an outage, though a short one: what was lost was lost

@@ -213,8 +213,8 @@ func (p *plateau) OnResult(d Ticket, o Outcome, now Moment) (silence time.Durati
 	case o.Signal == Succeeded || o.Signal == Answered:
 		p.answer(&d, &o, now)
 	case o.Signal == Failed:
-		if d.ID > p.fence {
-			p.trust.fail()
+		if d.ID > p.fence && d.bound {
+			p.trust.fail(p.r)
 		}
 		p.unanswered(&d, now)
 		p.lose(&d, &o, now)

@@ -72,8 +72,12 @@ func (t *trust) vouch(rate float64) {
 	}
 }
 
-// fail counts a failure.
-func (t *trust) fail() { t.Failed++ }
+// fail counts a failure at a pace, as earn counts an answer.
+func (t *trust) fail(pace float64) {
+	if t.Earned > 0 && pace >= trustUsed*t.Earned {
+		t.Failed++
+	}
+}
 
 // restart begins the count: an answer was refused or slow.
 func (t *trust) restart() { t.Clean, t.Failed = 0, 0 }
