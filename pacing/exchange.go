@@ -59,7 +59,7 @@ func (g *Governor) exchange(out *http.Request, wait time.Duration) (*http.Respon
 	}
 	defer resp.Body.Close()
 	headed.Store(true)
-	g.patience.answered(time.Since(start))
+	g.patience.answered(time.Since(start), time.Now())
 	timer.Reset(g.limits.Request - time.Since(start))
 
 	if resp.StatusCode == http.StatusSwitchingProtocols {

@@ -22,6 +22,7 @@ type patience struct {
 	mu      sync.Mutex
 	answers int
 	longest time.Duration // to the header of an answer
+	latest  time.Time     // when one came
 }
 
 // wait returns how long a first attempt waits for the header of its answer: at most as long as any does.
@@ -34,10 +35,18 @@ func (p *patience) wait(most time.Duration) time.Duration {
 	return min(most, max(patienceLeast, patienceTimes*p.longest))
 }
 
-// answered notes how long the header of an answer took.
-func (p *patience) answered(took time.Duration) {
+// answered notes how long the header of an answer took that has come at now.
+func (p *patience) answered(took time.Duration, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.latest = now
 	p.answers = min(p.answers+1, patienceAfter)
 	p.longest = max(took, p.longest-p.longest/patienceFades)
+}
+
+// heard reports whether an answer came since then. Where none did, all may wait for the provider to go on.
+func (p *patience) heard(since time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.latest.After(since)
 }

@@ -156,6 +156,9 @@ func (g *Governor) attempt(req *http.Request, p gate.Pass, first bool, renewals 
 	var a answer
 	if err != nil {
 		a = g.failure(req.Context(), resp, err)
+		if errors.Is(err, errSoon) && !g.patience.heard(sent.Add(wait/2)) { // it may have been answered later, with all others
+			a.outcome.Signal, a.outcome.Overdue = law.Silent, false
+		}
 	} else if a = g.judge(resp, content.head, req); a.err == nil {
 		a.resp = complete(resp, req, content)
 	} else {

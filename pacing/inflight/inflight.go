@@ -167,7 +167,7 @@ func (l *Limiter) Release(s Slot, o Outcome, rtt time.Duration) {
 	l.inFlight--
 	switch {
 	case l.law == nil:
-	case o == Answered, l.needed != nil && o == Refused: // what is lost held its slot as well, and for longer
+	case o == Answered, l.needed != nil && rtt > 0: // what is lost held its slot as well, and for longer
 		l.law.answered(rtt, int(s.inFlight))
 	case o == Refused && s.grant > l.fence:
 		l.fence = l.sent

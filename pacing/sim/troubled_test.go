@@ -32,6 +32,7 @@ func TestOutagesAreNotLearnedFrom(t *testing.T) {
 		{"deploy-503", 661000, false, true, 0.6},
 		{"outage-dead", 9027303, false, false, 0.8},
 		{"dropping", 7105, false, false, 0.85},
+		{"pausing", 241307745, true, true, 0.6},
 	} {
 		t.Run(fmt.Sprintf("%s, %d", tc.family, tc.seed), func(t *testing.T) {
 			t.Parallel()
