@@ -343,6 +343,21 @@ func TestHeldUntilItsLeaseEnds(t *testing.T) {
 	p.exact("ants", 3)
 }
 
+// TestBeatAtTheEnd: a beat that is under way when a worker ends does not put it on the list again.
+func TestBeatAtTheEnd(t *testing.T) {
+	p := newPlace(t)
+	for range 20 {
+		w := p.start(func(c *fleet.Config) { c.Beat = time.Nanosecond })
+		w.await(fleet.WorkerStarted, "")
+		w.drain()
+	}
+	time.Sleep(100 * time.Millisecond) // the server may still be at work for a beat that nobody waits for
+	var workers int
+	if err := fleet.One(t.Context(), p.fleet, `SELECT count(*) FROM fleet_workers`, &workers); err != nil || workers != 0 {
+		t.Errorf("after 20 workers have ended %d are known, %v", workers, err)
+	}
+}
+
 // TestDrain: a worker that is told to stop ends its turn as planned, with what is in flight, and
 // another one goes on.
 func TestDrain(t *testing.T) {
