@@ -89,6 +89,7 @@ type Governor struct {
 	concurrency int32 // beside a bool, it makes the Governor no larger
 	meter       *meter.Meter
 	waiting     atomic.Int64 // attempts in line
+	served      atomic.Int64 // when a request was last answered well, in nanoseconds since 1970; 0: not yet
 
 	witness atomic.Pointer[http.Request] // what was readable last; nil: nothing was
 	doubted atomic.Bool                  // what had been forbidden still was, without one

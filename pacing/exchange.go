@@ -101,12 +101,12 @@ func (g *Governor) exchange(out *http.Request, wait time.Duration) (*http.Respon
 // headerWait returns how long the header of an answer is waited for at most.
 func (g *Governor) headerWait() time.Duration { return min(g.limits.Header, g.limits.Request) }
 
-// firstWait returns that for a first attempt: less where another one may follow, see [patience].
-func (g *Governor) firstWait(req *http.Request, now time.Time) time.Duration {
+// soonWait returns that for the nth attempt: less where another one may follow, see [patience].
+func (g *Governor) soonWait(req *http.Request, n int, now time.Time) time.Duration {
 	most := g.headerWait()
-	wait := g.patience.wait(most)
+	wait := g.patience.wait(n, most)
 	end := g.budget.deadline(now)
-	if !repeatable(req) || g.limits.Attempts < 2 || !end.IsZero() && !now.Add(wait).Before(end) {
+	if !repeatable(req) || n >= g.limits.Attempts || !end.IsZero() && !now.Add(wait).Before(end) {
 		return most
 	}
 	return wait

@@ -109,7 +109,7 @@ func (g *Governor) private(ctx context.Context, refusal *answer) error {
 		return err
 	}
 	g.meter.Leave(false)
-	a := g.attempt(known.Clone(ctx), p, false, mostRenewals)
+	a := g.attempt(known.Clone(ctx), p, g.limits.Attempts, mostRenewals)
 	readable, stopped := a.err == nil, ctx.Err() != nil
 	switch {
 	case readable:

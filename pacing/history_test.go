@@ -3,6 +3,7 @@ package pacing_test
 import (
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -150,17 +151,22 @@ func TestEachChangeOfThePaceIsTold(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var j journal
-				n := 0
+				var n atomic.Int64
 				g := govern(t, pacing.Config{Observe: j.observe,
 					Provider: collection.Provider{Ceilings: []collection.Ceiling{{Count: 40, Per: time.Second}}},
 					Base: serve(func(w http.ResponseWriter, _ *http.Request) {
-						n++
-						tc.answer(n, w)
+						tc.answer(int(n.Add(1)), w)
 					})})
 				first := g.Status().PerSecond
-				for range 2 * late {
-					mustFetch(t, g)
+				var workers sync.WaitGroup
+				for range 4 {
+					workers.Go(func() {
+						for range late / 2 {
+							mustFetch(t, g)
+						}
+					})
 				}
+				workers.Wait()
 				was, fell := first, false
 				for _, e := range j.of(collection.RateChanged) {
 					if apart(e.Rate.Previous, was) {

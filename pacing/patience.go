@@ -8,16 +8,18 @@ import (
 // The constants of giving up early: chosen. Four times the longest that was seen is beyond what a provider
 // that works comes to, and an answer that would have come all the same costs one request more.
 const (
-	patienceAfter = 5               // answers, of which the longest is worth a look
-	patienceLeast = 5 * time.Second // to wait,
-	patienceTimes = 4               // or so many times the longest of the answers
-	patienceFades = 1000            // answers in which that is forgotten, about
+	patienceAfter     = 5               // answers, of which the longest is worth a look
+	patienceLeast     = 5 * time.Second // to wait,
+	patienceTimes     = 4               // or so many times the longest of the answers
+	patienceDoublings = 10              // of the wait, from one attempt to the next, at most
+	patienceFades     = 1000            // answers in which that is forgotten, about
 )
 
-// A patience knows when a first attempt that is not answered will not be any more. A request that one of several
+// A patience knows when an attempt that is not answered will not be any more. A request that one of several
 // servers lost holds its place in flight, and its page, for half a minute, where all others take a tenth of a
-// second. It is given up after several times the longest that any answer took, and asked for once more, which
-// then has all the time that there is. It is safe for concurrent use; the zero value knows nothing.
+// second. It is given up after several times the longest that any answer took, and asked for again. Each attempt waits
+// twice as long as the one before, and the last one has all the time that there is. It is safe for concurrent
+// use; the zero value knows nothing.
 type patience struct {
 	mu      sync.Mutex
 	answers int
@@ -25,14 +27,14 @@ type patience struct {
 	latest  time.Time     // when one came
 }
 
-// wait returns how long a first attempt waits for the header of its answer: at most as long as any does.
-func (p *patience) wait(most time.Duration) time.Duration {
+// wait returns how long the nth attempt waits for the header of its answer: at most as long as any does.
+func (p *patience) wait(n int, most time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.answers < patienceAfter {
 		return most
 	}
-	return min(most, max(patienceLeast, patienceTimes*p.longest))
+	return min(most, max(patienceLeast, patienceTimes*p.longest)<<min(n-1, patienceDoublings))
 }
 
 // answered notes how long the header of an answer took that has come at now.

@@ -3,6 +3,8 @@ package pacing
 import (
 	"net/http"
 	"time"
+
+	"collect/pacing/law"
 )
 
 // The backoff of a retry: "full jitter" of Marc Brooker's "Exponential Backoff
@@ -20,6 +22,16 @@ func backoff(n int, u float64) time.Duration {
 		most = min(backoffCap, backoffBase<<max(n, 0))
 	}
 	return time.Duration(u * float64(most))
+}
+
+// isAway reports whether nobody is answered since before a request was first sent, at sent, so that a, its latest
+// answer, says nothing of it: the provider answered in this run, and now it refuses, or cannot be reached. That
+// is waited for as long as a Retry-After would be, with more attempts than the request has: the pace and
+// the breaker say when one may leave.
+func (g *Governor) isAway(a *answer, sent, now time.Time) bool {
+	served := time.Unix(0, g.served.Load())
+	says := a.outcome.Signal == law.Throttled || a.outcome.Overdue || a.status == 0
+	return says && g.limits.Attempts > 1 && served.Before(sent) && now.Sub(served) < g.limits.LongestWait
 }
 
 // repeatable reports whether req may be sent again after an attempt that may

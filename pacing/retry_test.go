@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -311,6 +313,74 @@ func TestWhyTheRetryWasNeeded(t *testing.T) {
 			if stop := stopOf(t, g); stop.Reason != collection.Interrupted || stop.Detail != tc.want {
 				t.Errorf("%s: %+v, want interrupted with %q", tc.name, stop, tc.want)
 			}
+		})
+	}
+}
+
+// TestProviderIsAway: while nobody is answered it is not the request that fails. It is sent again until somebody is,
+// or for five minutes, however few attempts it has. What fails alone, or before anything was answered, ends with its
+// attempts.
+func TestProviderIsAway(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		status int
+		served bool          // before it
+		lasts  time.Duration // after that
+		other  bool          // another request is answered meanwhile
+		want   int           // status; 0: a stop
+		most   time.Duration
+	}{
+		{"a minute of 429", 429, true, time.Minute, false, 200, 150 * time.Second},
+		{"a minute of 503", 503, true, time.Minute, false, 200, 150 * time.Second},
+		{"a minute of 502", 502, true, time.Minute, false, 200, 150 * time.Second},
+		{"a minute without a connection", 0, true, time.Minute, false, 200, 150 * time.Second},
+		{"an hour of 503", 503, true, time.Hour, false, 0, 7 * time.Minute},
+		{"503 from the start", 503, false, time.Minute, false, 0, 50 * time.Second},
+		{"503 for one alone", 503, true, time.Minute, true, 0, 50 * time.Second},
+		{"a minute of 500", 500, true, time.Minute, false, 0, 50 * time.Second},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var away atomic.Bool
+				m := serve(func(w http.ResponseWriter, r *http.Request) {
+					switch {
+					case r.URL.Path == "/other", !away.Load():
+					case tc.status == 0:
+						panic(http.ErrAbortHandler)
+					default:
+						w.WriteHeader(tc.status)
+					}
+				})
+				g := govern(t, pacing.Config{Base: m})
+				for range 10 {
+					if tc.served {
+						mustFetch(t, g)
+					}
+				}
+				away.Store(true)
+				asked := time.Now()
+				time.AfterFunc(tc.lasts, func() { away.Store(false) })
+				var others sync.WaitGroup
+				if tc.other {
+					others.Go(func() {
+						for time.Since(asked) < time.Minute {
+							req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, acme+"/other", nil)
+							if err != nil {
+								t.Error(err)
+							}
+							if resp, err := g.Client().Do(req); err == nil {
+								resp.Body.Close()
+							}
+						}
+					})
+				}
+				status, err := fetch(t, g)
+				took := time.Since(asked)
+				others.Wait()
+				if status != tc.want || took > tc.most {
+					t.Errorf("%d after %v, %v; want %d within %v", status, took, err, tc.want, tc.most)
+				}
+			})
 		})
 	}
 }

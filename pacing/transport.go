@@ -34,17 +34,19 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 	renewals := 0      // of the credential
 	var same *Governor // the account that the next attempt must have; nil: any
 	t.trace(ctx, collection.RequestStarted, collection.RequestInfo{ID: id, Attempt: n})
-	sent := false
-	defer func() { t.ended(ctx, id, n, sent, err) }()
+	var sent time.Time // the first attempt
+	defer func() { t.ended(ctx, id, n, !sent.IsZero(), err) }()
 	for ; ; n++ {
 		g, p, err := t.turn(ctx, turn, same)
 		if err != nil {
 			return nil, because(err, why)
 		}
-		sent = true
+		if sent.IsZero() {
+			sent = time.Now()
+		}
 		t.meter.Leave(turn.Request.Retry)
 		t.trace(ctx, collection.SlotAcquired, collection.RequestInfo{ID: id, Attempt: n})
-		a := g.attempt(req, p, n == 1, renewals)
+		a := g.attempt(req, p, n, renewals)
 		if a.outcome.Rejected = a.rejected(); a.outcome.Rejected && t.several == nil {
 			g.mu.Lock()
 			g.broken = cmp.Or(g.broken, a.err)
@@ -52,7 +54,7 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 		}
 		next := &desk.Turn{Stream: turn.Stream, Request: turn.Request}
 		next.Request.Retry = true
-		next.Request.NotBefore = time.Now().Add(backoff(n-1, t.random()))
+		next.Request.NotBefore = time.Now().Add(backoff(min(n, t.limits.Attempts)-1, t.random()))
 		settled, err := g.settle(ctx, p, a, next)
 		t.released(ctx, id, n, a)
 		if err != nil {
@@ -67,6 +69,7 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 		}
 		if a.err == nil {
 			g.readable(req)
+			g.served.Store(time.Now().UnixNano())
 			return a.resp, nil
 		}
 		if a.witness != nil {
@@ -82,7 +85,7 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 			}
 			return nil, g.refused(a.err, turn.Stream)
 		}
-		if err := g.retry(req, a, n, settled, next); err != nil {
+		if err := g.retry(req, a, n < g.limits.Attempts || g.isAway(&a, sent, time.Now()), settled, next); err != nil {
 			return nil, err
 		}
 		t.retrying(ctx, id, n+1, a, next)
@@ -123,9 +126,9 @@ func because(err error, why string) error {
 	return err
 }
 
-// attempt sends req once, after the save that its departure needs. If there is
+// attempt sends req once, for the nth time, after the save that its departure needs. If there is
 // no credential for it, it sends the request for one instead.
-func (g *Governor) attempt(req *http.Request, p gate.Pass, first bool, renewals int) answer {
+func (g *Governor) attempt(req *http.Request, p gate.Pass, n, renewals int) answer {
 	if p.Save {
 		var changes []collection.Event
 		if p.Change != nil {
@@ -144,10 +147,8 @@ func (g *Governor) attempt(req *http.Request, p gate.Pass, first bool, renewals 
 	if err != nil {
 		return answer{err: err, outcome: gate.Outcome{Hold: -1}}
 	}
-	sent, wait := time.Now(), g.headerWait()
-	if first {
-		wait = g.firstWait(req, sent)
-	}
+	sent := time.Now()
+	wait := g.soonWait(req, n, sent)
 	resp, content, err := g.exchange(out, wait)
 	took := time.Since(sent)
 	if err == nil {
@@ -286,11 +287,11 @@ func (g *Governor) tellRate(r *collection.RateInfo, stream string) {
 }
 
 // retry prepares the turn of the next attempt, or returns the stop that ends
-// the request. It decides before anybody sleeps.
-func (g *Governor) retry(req *http.Request, a answer, n int, settled desk.Settled, next *desk.Turn) error {
+// the request: if there may not be another one. It decides before anybody sleeps.
+func (g *Governor) retry(req *http.Request, a answer, another bool, settled desk.Settled, next *desk.Turn) error {
 	late := a.status == http.StatusGatewayTimeout || errors.Is(a.err, collection.ErrLate)
 	smaller := late && collection.HasSmaller(req.Context())
-	if !repeatable(req) || smaller || n >= g.limits.Attempts {
+	if !repeatable(req) || smaller || !another {
 		return final(a, settled)
 	}
 	var stop *collection.Stop

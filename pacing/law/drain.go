@@ -15,14 +15,17 @@ func (p *plateau) slowAnswer(d *Ticket, now Moment) bool {
 	if p.late.usual > 0 && p.late.isSlow(took) && p.still.slow(d, now) {
 		return draining
 	}
-	p.heed(p.late.observe(took, d.inFlight == 1, draining), now)
+	advice := p.late.observe(took, d.inFlight == 1, draining)
+	if draining || d.inFlight > 1 { // what left alone waited for no other of ours
+		p.heed(advice, now)
+	}
 	return draining || p.mode == drain
 }
 
 // unanswered does what a request of the start calls for that failed after longer
 // than answers take. Once there is a pace to lose, it takes several: see lose.
 func (p *plateau) unanswered(d *Ticket, now Moment) {
-	if p.mode == startup && d.ID > p.fence && !p.blocked {
+	if p.mode == startup && d.ID > p.fence && d.inFlight > 1 && !p.blocked {
 		p.heed(p.late.unanswered(1e-9*float64(now-d.at)), now)
 	}
 }

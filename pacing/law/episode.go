@@ -75,7 +75,8 @@ func (p *plateau) block(o *Outcome, now Moment) {
 	if p.atLevel() {
 		p.was = probing
 	}
-	p.doubt, p.carried, p.trying, p.losses.trial = 0, 0, 0, lossTrial{}
+	p.doubt, p.carried, p.trying = 0, 0, 0
+	p.losses.dismiss()
 	p.at, p.failed, p.asked = now, now, max(0, o.Hold)
 	p.burst = p.burstRate(now)
 	p.weak, p.slow, p.tries, p.blocked, p.before = o.Weak, false, 0, true, false
@@ -170,6 +171,11 @@ func (p *plateau) recover(now Moment) {
 	p.lasted, p.ended = now-p.at, now
 	if p.weak {
 		p.fence = p.sent // what hangs since the outage tells of nothing that is new
+	}
+	if p.losses.drops() && !p.slow && p.losses.share == 0 && p.target == 0 && p.guesses == 0 { // too few outcomes, once
+		p.guesses++
+		p.resume()
+		return
 	}
 	if p.inherited {
 		p.recoverLater(now)
@@ -295,7 +301,11 @@ func (p *plateau) lose(d *Ticket, o *Outcome, now Moment) {
 	case d.ID <= p.fence || !lost && !o.Overdue:
 	case p.blocked:
 		p.tryAgain(now)
-	case p.losses.failed(p.mode == steady && float64(p.since) > took.Seconds()*p.r):
+	case p.losses.failed(d, p.mode == steady && float64(p.since) > took.Seconds()*p.r):
+		if p.losses.trial.helped() {
+			p.believeTrial()
+			return
+		}
 		p.block(&Outcome{Weak: true, Hold: -1}, now)
 		p.losses.began(took, now-max(p.ended, p.first))
 		if p.slow = !lost && took.Seconds() > p.late.ordinary(); p.slow { // who is away answers at once, or not at all

@@ -37,21 +37,21 @@ type losses struct {
 	trial            lossTrial
 }
 
-// answered counts an answer.
-func (l *losses) answered() {
+// answered counts the answer to d.
+func (l *losses) answered(d *Ticket) {
 	l.latest <<= 1
 	l.often -= faultsEMA * l.often
 	if l.often < l.granted/4 { // it is over
 		l.granted = 0
 	}
 	l.outcomes++
-	l.trial.Outcomes++
+	l.trial.count(d, false)
 }
 
-// failed counts a fault: a request that was lost, or given up on the way. usual
+// failed counts a fault: that d was lost, or given up on the way. usual
 // says that the pace is not what made it. It reports whether there are more than
 // chance makes, which is a refusal.
-func (l *losses) failed(usual bool) bool {
+func (l *losses) failed(d *Ticket, usual bool) bool {
 	l.latest = l.latest<<1 | 1
 	l.often -= faultsEMA * l.often
 	if usual || l.granted > 0 {
@@ -59,8 +59,7 @@ func (l *losses) failed(usual bool) bool {
 	}
 	l.outcomes++
 	l.faults++
-	if l.trial.Outcomes++; l.trial.From > 0 {
-		l.trial.Faults++
+	if l.trial.count(d, true); l.trial.From > 0 {
 		return bits.OnesCount16(uint16(l.latest)) > faultsOf/2 // there is more wrong than what is tried
 	}
 	share := min(max(faultsMost, l.granted), l.often)
@@ -76,7 +75,7 @@ func (l *losses) failed(usual bool) bool {
 // for some time.
 func (l *losses) began(unseen, since time.Duration) {
 	l.latest, l.unseen, l.share = 0, unseen, 0
-	if known := l.known(l.outcomes, since); known >= faultsOf {
+	if known := l.known(l.outcomes, since); known >= enough {
 		l.share = float64(l.faults) / known
 	}
 	l.outcomes, l.faults = 0, 0
@@ -90,6 +89,14 @@ func (l *losses) known(outcomes int, span time.Duration) float64 {
 
 // forget notes that another kind of episode began.
 func (l *losses) forget() { l.unseen = 0 }
+
+// dismiss ends a trial in which there is more wrong than what is tried.
+func (l *losses) dismiss() {
+	if l.trial.Back {
+		l.granted = 0
+	}
+	l.trial = lossTrial{}
+}
 
 // together reports whether what was lost was lost in a short time.
 func (l *losses) together() bool { return l.share > 0 && l.share < lossTrialLeast }

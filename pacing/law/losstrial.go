@@ -6,25 +6,41 @@ const (
 	lossTrialLeast = 0.03 // share of lost requests for which there is one: fewer came together, in an outage perhaps,
 	lossTrialMost  = 0.4  // and at most: who drops no more has room for that pace
 	lossProof      = 6.0  // lost requests that were to come, if the pace makes no difference:
-	lossLess       = 0.25 // it does, if at most so many of them were lost,
-	lossMore       = 2.0  // or at least so many
+	lossLimit      = 4    // or that were, where there is a limit,
+	lossLess       = 0.25 // it may, if at most so many of them were lost,
+	lossMore       = 2.0  // and nothing is known, if at least so many were
 )
 
 // A lossTrial finds out whether requests are lost because of the pace. One of several servers that
 // is broken loses its share of them at any pace, and a pace that falls for that falls for ever. After an
 // episode of losses, the pace is slower for a while. If the same share is lost, it goes back to
-// what it was, and if that share is lost there, too, it is usual from then on.
+// what it was, and if that share is lost there, too, it is usual from then on. It also goes back if nothing is
+// lost, unless a limit was known there: what was lost may be over. Who grants a rate grants no more of it to who
+// asks faster, so that the share that is lost at the two paces tells one from the other.
 type lossTrial struct {
 	From     float64 `json:"from_per_second"`   // the pace at which the episode began; 0: there is no trial
 	Start    bool    `json:"start,omitempty"`   // which was one of a start
+	Sure     bool    `json:"sure,omitempty"`    // it was too fast, if nothing is lost at a slower one
 	Back     bool    `json:"back,omitempty"`    // it is that pace which is tried
 	After    float64 `json:"helped_per_second"` // what the episode called for
-	Known    float64 `json:"known_per_second"`  // the limit that was believed before
+	Limit    float64 `json:"limit_per_second"`  // which then is the limit that is believed,
+	Known    float64 `json:"known_per_second"`  // and the one that was before
 	Share    float64 `json:"share"`             // of what was lost before
+	Slower   float64 `json:"slower,omitempty"`  // and at the slower pace
 	Outcomes int     `json:"outcomes"`
 	Faults   int     `json:"faults"`
 
 	began Moment // in this run; 0: in one before, which has waited for the end of what it sent
+}
+
+// count counts the outcome of d, if it left at the pace that is tried.
+func (t *lossTrial) count(d *Ticket, fault bool) {
+	if d.at < t.began {
+		return
+	}
+	if t.Outcomes++; fault {
+		t.Faults++
+	}
 }
 
 // tryLosses begins a trial, if the episode that has just ended calls for one; known is the limit that was
@@ -34,7 +50,7 @@ func (p *plateau) tryLosses(known float64, now Moment) {
 	if !l.drops() || l.share < lossTrialLeast || l.share > lossTrialMost {
 		return
 	}
-	l.trial = lossTrial{Start: p.was == startup, From: p.from, After: p.target, Known: known, Share: l.share, began: now}
+	l.trial = lossTrial{Start: p.was == startup, Sure: p.slow || known > 0 && p.from > (1-agrees)*known, From: p.from, After: p.target, Limit: p.known, Known: known, Share: l.share, began: now}
 	p.climb(min(p.target, lossTrialPace*p.from))
 }
 
@@ -44,29 +60,59 @@ func (p *plateau) judgeLosses(now Moment) {
 	t, faults := l.trial, float64(l.trial.Faults)
 	known := l.known(t.Outcomes, now-t.began)
 	expected := t.Share * known
-	if t.From == 0 || expected < lossProof {
+	limited := t.Back && faults >= lossLimit && known >= enough && faults > t.limited()*known
+	if t.From == 0 || expected < lossProof && !limited {
 		return
 	}
-	l.trial = lossTrial{}
+	helped := faults <= lossLess*expected
 	switch {
-	case faults <= lossLess*expected || faults >= lossMore*expected:
-		l.granted = 0
-		p.climb(t.After)
+	case limited, !t.Back && (helped && t.Sure || faults >= lossMore*expected):
+		p.believeTrial()
 	case !t.Back:
-		share := max(t.Share, faults/known)
-		l.granted, l.often, l.latest = share, share, 0
-		l.forget()
+		slower := faults / known
+		t.Back, t.Slower, t.Outcomes, t.Faults, t.began = true, slower, 0, 0, now
+		if l.granted = 0; !helped {
+			t.Share = max(t.Share, slower)
+			l.granted = t.Share
+		}
+		l.often, l.latest = l.granted, 0
 		p.known, p.agreed = t.Known, 0
 		p.done.begin(now)
 		p.climb(t.From)
-		l.trial = lossTrial{Start: t.Start, From: t.From, Back: true, After: t.After, Known: t.Known, Share: share, began: now}
-	case t.Start: // it goes on
-		p.mode, p.target = startup, 0
+		l.trial = t
+	default:
+		l.trial = lossTrial{}
+		l.forget()
+		if t.Start { // it goes on
+			p.mode, p.target = startup, 0
+		}
 	}
+}
+
+// believeTrial ends a trial: it was the pace.
+func (p *plateau) believeTrial() {
+	t := p.losses.trial
+	p.losses.granted, p.losses.trial = 0, lossTrial{}
+	p.fence = p.sent // what is lost of the faster pace is known to be
+	p.known = t.Limit
+	p.climb(t.After)
+}
+
+// helped reports whether a slower pace helped.
+func (t *lossTrial) helped() bool { return t.Back && t.Slower <= lossLess*t.Share }
+
+// limited returns the share of lost requests at the pace before, half way from what it is if the pace makes no difference to
+// what it is if there is a limit.
+func (t *lossTrial) limited() float64 {
+	limit := t.Share
+	if !t.helped() {
+		limit = 1 - lossTrialPace*(1-t.Slower)
+	}
+	return (t.Slower + limit) / 2
 }
 
 // sane reports whether it can be one that was kept.
 func (t *lossTrial) sane() bool {
-	return t != nil && sane(t.From) && sane(t.After) && (t.Known == 0 || sane(t.Known)) && t.Share >= lossTrialLeast && t.Share < 1 &&
+	return t != nil && sane(t.From) && sane(t.After) && (t.Known == 0 || sane(t.Known)) && (t.Limit == 0 || sane(t.Limit)) && t.Share >= lossTrialLeast && t.Share < 1 && t.Slower >= 0 && t.Slower < 1 &&
 		t.Outcomes >= 0 && t.Faults >= 0 && t.Faults <= t.Outcomes && t.Outcomes <= countMost
 }

@@ -233,7 +233,7 @@ func (p *plateau) answer(d *Ticket, o *Outcome, now Moment) {
 	if d.ID <= p.fence {
 		return
 	}
-	p.losses.answered()
+	p.losses.answered(d)
 	p.judgeLosses(now)
 	if p.blocked {
 		p.recover(now)

@@ -236,8 +236,8 @@ type limitsSpec struct {
 	Cursor           yamlfile.Size     `yaml:"cursor" default:"'16KiB'" about:"the longest cursor"`
 	PagesWithoutNew  yamlfile.Count    `yaml:"pages_without_new_record" default:"'3'" about:"after this many pages in a row without a new record a walk ends"`
 	Pages            yamlfile.Count    `yaml:"pages" default:"any number" about:"the most pages of one walk in one run"`
-	Attempts         yamlfile.Count    `yaml:"attempts" default:"'5'" about:"how often one request is sent at most"`
-	LongestRetryWait yamlfile.Duration `yaml:"longest_retry_after" default:"'5m'" about:"a longer wait that the provider asks for, or for a ceiling that is used up, ends the run"`
+	Attempts         yamlfile.Count    `yaml:"attempts" default:"'5'" about:"how often one request is sent at most; more often while nobody is answered any more, up to longest_retry_after"`
+	LongestRetryWait yamlfile.Duration `yaml:"longest_retry_after" default:"'5m'" about:"a longer wait that the provider asks for, for a ceiling that is used up, or for any answer, ends the run"`
 }
 
 type defaultsSpec struct {
