@@ -172,11 +172,11 @@ func (p *plateau) recover(now Moment) {
 	if p.weak {
 		p.fence = p.sent // what hangs since the outage tells of nothing that is new
 	}
-	if p.losses.drops() && !p.slow && p.losses.share == 0 && p.target == 0 && p.guesses == 0 { // too few outcomes, once
-		p.guesses++
+	if p.losses.drops() && !p.slow && p.losses.share == 0 && p.target == 0 { // too few outcomes
 		p.resume()
 		return
 	}
+	p.losses.over(now)
 	if p.inherited {
 		p.recoverLater(now)
 		return
@@ -192,7 +192,11 @@ func (p *plateau) recover(now Moment) {
 		p.resume()
 	case p.away():
 		p.done.begin(now)
-		p.climb(p.plateauOr(p.from))
+		if p.target == 0 { // the start goes on
+			p.resume()
+			return
+		}
+		p.climb(p.target)
 	case p.inFlight.found(p.weak && p.late.longer()):
 		p.crowd(now)
 	case p.vain(now):
@@ -301,13 +305,13 @@ func (p *plateau) lose(d *Ticket, o *Outcome, now Moment) {
 	case d.ID <= p.fence || !lost && !o.Overdue:
 	case p.blocked:
 		p.tryAgain(now)
-	case p.losses.failed(d, p.mode == steady && float64(p.since) > took.Seconds()*p.r):
-		if p.losses.trial.helped() {
+	case p.losses.failed(d, took, p.mode == steady && float64(p.since) > took.Seconds()*p.r):
+		if p.losses.trial.Back {
 			p.believeTrial()
 			return
 		}
 		p.block(&Outcome{Weak: true, Hold: -1}, now)
-		p.losses.began(took, now-max(p.ended, p.first))
+		p.losses.began(took, now)
 		if p.slow = !lost && took.Seconds() > p.late.ordinary(); p.slow { // who is away answers at once, or not at all
 			p.burst = p.done.lately()
 		}

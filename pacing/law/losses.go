@@ -31,8 +31,9 @@ type losses struct {
 	// was another kind of episode. Meanwhile the same pace has caused others.
 	unseen time.Duration
 
-	outcomes, faults int     // since the latest episode,
-	share            float64 // and of the requests before it, as far as what became of them was known; 0: they were too few
+	counted          Moment // since when, mostly the end of the latest episode:
+	outcomes, faults int
+	share            float64 // of faults when it began, as far as what became of the requests was known; 0: they were too few
 	granted          float64 // share of faults that a slower pace did not lower; 0: none is known
 	trial            lossTrial
 }
@@ -51,7 +52,10 @@ func (l *losses) answered(d *Ticket) {
 // failed counts a fault: that d was lost, or given up on the way. usual
 // says that the pace is not what made it. It reports whether there are more than
 // chance makes, which is a refusal.
-func (l *losses) failed(d *Ticket, usual bool) bool {
+func (l *losses) failed(d *Ticket, took time.Duration, usual bool) bool {
+	if l.drops() {
+		l.unseen = took
+	}
 	l.latest = l.latest<<1 | 1
 	l.often -= faultsEMA * l.often
 	if usual || l.granted > 0 {
@@ -71,15 +75,16 @@ func (l *losses) failed(d *Ticket, usual bool) bool {
 	return l.drops() && bits.OnesCount32(l.latest) >= max(2, int(1+expected+faultsSpread*math.Sqrt(expected)))
 }
 
-// began notes that an episode began with a loss that was noticed after so long, when the one before was over
-// for some time.
-func (l *losses) began(unseen, since time.Duration) {
+// began notes that an episode began now, with a loss that was noticed after so long.
+func (l *losses) began(unseen time.Duration, now Moment) {
 	l.latest, l.unseen, l.share = 0, unseen, 0
-	if known := l.known(l.outcomes, since); known >= enough {
+	if known := l.known(l.outcomes, now-l.counted); known >= enough {
 		l.share = float64(l.faults) / known
 	}
-	l.outcomes, l.faults = 0, 0
 }
+
+// over begins the count, as an episode is over.
+func (l *losses) over(now Moment) { l.counted, l.outcomes, l.faults = now, 0, 0 }
 
 // known returns to how many of the requests that so many outcomes in a span are of a loss was known: an answer
 // is known at once, and that there is none some time later.

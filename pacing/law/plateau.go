@@ -128,7 +128,7 @@ func (p *plateau) Known(d Ticket, o Outcome) bool {
 // for waits a whole interval.
 func (p *plateau) Next(now Moment) (at Moment, open bool) {
 	if p.tat == 0 {
-		p.tat, p.first = now+interval(p.pace()), now
+		p.tat, p.first, p.losses.counted = now+interval(p.pace()), now, now
 		p.done.cut = p.done.cut || p.heard && p.done.began == 0
 		p.done.began, p.done.until = p.done.began+now, p.done.until+now
 		if p.ended < 0 { // in a run before
