@@ -25,7 +25,7 @@ func (p *plateau) slowAnswer(d *Ticket, now Moment) bool {
 // unanswered does what a request of the start calls for that failed after longer
 // than answers take. Once there is a pace to lose, it takes several: see lose.
 func (p *plateau) unanswered(d *Ticket, now Moment) {
-	if p.mode == startup && d.ID > p.fence && d.inFlight > 1 && !p.blocked {
+	if p.mode == startup && d.ID > p.fence && !p.blocked {
 		p.heed(p.late.unanswered(1e-9*float64(now-d.at)), now)
 	}
 }

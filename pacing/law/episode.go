@@ -75,8 +75,7 @@ func (p *plateau) block(o *Outcome, now Moment) {
 	if p.atLevel() {
 		p.was = probing
 	}
-	p.doubt, p.carried, p.trying = 0, 0, 0
-	p.losses.dismiss()
+	p.doubt, p.carried, p.trying, p.losses.trial = 0, 0, 0, lossTrial{}
 	p.at, p.failed, p.asked = now, now, max(0, o.Hold)
 	p.burst = p.burstRate(now)
 	p.weak, p.slow, p.tries, p.blocked, p.before = o.Weak, false, 0, true, false
@@ -305,7 +304,7 @@ func (p *plateau) lose(d *Ticket, o *Outcome, now Moment) {
 	case d.ID <= p.fence || !lost && !o.Overdue:
 	case p.blocked:
 		p.tryAgain(now)
-	case p.losses.failed(d, took, p.mode == steady && float64(p.since) > took.Seconds()*p.r):
+	case p.losses.failed(d, p.mode == steady && float64(p.since) > took.Seconds()*p.r):
 		if p.losses.trial.Back {
 			p.believeTrial()
 			return

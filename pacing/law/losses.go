@@ -52,10 +52,7 @@ func (l *losses) answered(d *Ticket) {
 // failed counts a fault: that d was lost, or given up on the way. usual
 // says that the pace is not what made it. It reports whether there are more than
 // chance makes, which is a refusal.
-func (l *losses) failed(d *Ticket, took time.Duration, usual bool) bool {
-	if l.drops() {
-		l.unseen = took
-	}
+func (l *losses) failed(d *Ticket, usual bool) bool {
 	l.latest = l.latest<<1 | 1
 	l.often -= faultsEMA * l.often
 	if usual || l.granted > 0 {
@@ -94,14 +91,6 @@ func (l *losses) known(outcomes int, span time.Duration) float64 {
 
 // forget notes that another kind of episode began.
 func (l *losses) forget() { l.unseen = 0 }
-
-// dismiss ends a trial in which there is more wrong than what is tried.
-func (l *losses) dismiss() {
-	if l.trial.Back {
-		l.granted = 0
-	}
-	l.trial = lossTrial{}
-}
 
 // together reports whether what was lost was lost in a short time.
 func (l *losses) together() bool { return l.share > 0 && l.share < lossTrialLeast }

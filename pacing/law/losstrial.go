@@ -6,9 +6,9 @@ const (
 	lossTrialLeast = 0.03 // share of lost requests for which there is one: fewer came together, in an outage perhaps,
 	lossTrialMost  = 0.4  // and at most: who drops no more has room for that pace
 	lossProof      = 6.0  // lost requests that were to come, if the pace makes no difference:
-	lossLimit      = 4    // or that were, where there is a limit,
-	lossLess       = 0.25 // it may, if at most so many of them were lost,
-	lossMore       = 2.0  // and nothing is known, if at least so many were
+	lossLess       = 0.25 // a slower pace may help, if at most so many of them were lost,
+	lossMore       = 2.0  // and is still far too fast, if at least so many were
+	lossLimit      = 4    // lost requests at the faster pace, from which it can be judged sooner
 )
 
 // A lossTrial finds out whether requests are lost because of the pace. One of several servers that
@@ -23,8 +23,7 @@ type lossTrial struct {
 	Sure     bool    `json:"sure,omitempty"`    // it was too fast, if nothing is lost at a slower one
 	Back     bool    `json:"back,omitempty"`    // it is that pace which is tried
 	After    float64 `json:"helped_per_second"` // what the episode called for
-	Limit    float64 `json:"limit_per_second"`  // which then is the limit that is believed,
-	Known    float64 `json:"known_per_second"`  // and the one that was before
+	Known    float64 `json:"known_per_second"`  // the limit that was believed before
 	Share    float64 `json:"share"`             // of what was lost before
 	Slower   float64 `json:"slower,omitempty"`  // and at the slower pace
 	Outcomes int     `json:"outcomes"`
@@ -50,7 +49,7 @@ func (p *plateau) tryLosses(known float64, now Moment) {
 	if !l.drops() || l.share < lossTrialLeast || l.share > lossTrialMost {
 		return
 	}
-	l.trial = lossTrial{Start: p.was == startup, Sure: p.slow || known > 0 && p.from > (1-agrees)*known, From: p.from, After: p.target, Limit: p.known, Known: known, Share: l.share, began: now}
+	l.trial = lossTrial{Start: p.was == startup, Sure: p.slow || known > 0 && p.from > (1-agrees)*known, From: p.from, After: p.target, Known: known, Share: l.share, began: now}
 	p.climb(min(p.target, lossTrialPace*p.from))
 }
 
@@ -94,7 +93,6 @@ func (p *plateau) believeTrial() {
 	t := p.losses.trial
 	p.losses.granted, p.losses.trial = 0, lossTrial{}
 	p.fence = p.sent // what is lost of the faster pace is known to be
-	p.known = t.Limit
 	p.climb(t.After)
 }
 
@@ -113,6 +111,6 @@ func (t *lossTrial) limited() float64 {
 
 // sane reports whether it can be one that was kept.
 func (t *lossTrial) sane() bool {
-	return t != nil && sane(t.From) && sane(t.After) && (t.Known == 0 || sane(t.Known)) && (t.Limit == 0 || sane(t.Limit)) && t.Share >= lossTrialLeast && t.Share < 1 && t.Slower >= 0 && t.Slower < 1 &&
-		t.Outcomes >= 0 && t.Faults >= 0 && t.Faults <= t.Outcomes && t.Outcomes <= countMost
+	return t != nil && sane(t.From) && sane(t.After) && (t.Known == 0 || sane(t.Known)) && t.Share >= lossTrialLeast && t.Share < 1 &&
+		t.Slower >= 0 && t.Slower < 1 && t.Outcomes >= 0 && t.Faults >= 0 && t.Faults <= t.Outcomes && t.Outcomes <= countMost
 }

@@ -229,7 +229,7 @@ type quotaSpec struct {
 type limitsSpec struct {
 	_                struct{}          `block:"limits" like:"limits: {body: 8MiB}"`
 	RequestTimeout   yamlfile.Duration `yaml:"request_timeout" default:"'60s'" about:"for a whole answer, body included"`
-	HeaderTimeout    yamlfile.Duration `yaml:"header_timeout" default:"'30s'" about:"to the first byte of an answer; a first attempt may be given up sooner"`
+	HeaderTimeout    yamlfile.Duration `yaml:"header_timeout" default:"'30s'" about:"to the first byte of an answer; an attempt that another one may follow may be given up sooner"`
 	Body             yamlfile.Size     `yaml:"body" default:"'64MiB'" about:"the largest body, inflated; an element of a page counts as 256 bytes at least"`
 	Record           yamlfile.Size     `yaml:"record" default:"'8MiB'" about:"the largest record; of a larger one quarantine keeps the length, the SHA-256 and the first 64 KiB"`
 	Headers          yamlfile.Size     `yaml:"headers" default:"'1MiB'" about:"the largest header of an answer"`
