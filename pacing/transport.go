@@ -88,6 +88,7 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 		if err := g.retry(req, a, n < g.limits.Attempts || g.isAway(&a, sent, time.Now()), settled, next); err != nil {
 			return nil, err
 		}
+		next.Request.Retry = n < g.limits.Attempts // beyond them, it tells of the provider and not of the request
 		t.retrying(ctx, id, n+1, a, next)
 		turn, why, same = next, a.outcome.Why, nil
 		if a.status == http.StatusUnauthorized && a.again { // the account has another credential now
