@@ -41,8 +41,7 @@ func (r *Runner) walkBehind(ctx context.Context, c course, checkpoint collection
 	stream, at, version := c.stream, c.at, c.version
 	from := r.startAt(stream, at, checkpoint, version)
 	again := false               // a pass was made again, which a run does once in a walk
-	var asked *collection.Cursor // whose page was asked for again,
-	times := 0                   // so often
+	var asked *collection.Cursor // whose page was asked for a second time
 	for skipped := 0; ; {
 		fresh := c.guard.fresh
 		reached, err := r.follow(ctx, c, checkpoint, from)
@@ -79,12 +78,11 @@ func (r *Runner) walkBehind(ctx context.Context, c course, checkpoint collection
 			continue
 		}
 		if asked == nil || *asked != reached {
-			asked, times = &reached, 0
-		}
-		if later, ok := r.askAgain(ctx, c, stop, times); ok {
-			ctx, times = later, times+1
-			checkpoint, from = reached, r.startAt(stream, at, reached, version)
-			continue
+			if later, ok := r.onceMore(ctx, c, stop); ok {
+				ctx, asked = later, &reached
+				checkpoint, from = reached, r.startAt(stream, at, reached, version)
+				continue
+			}
 		}
 		r.met(at, stop)
 		if r.unsent() || r.goesOn(at, stop) {
