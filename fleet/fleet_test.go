@@ -351,7 +351,7 @@ func TestBeatAtTheEnd(t *testing.T) {
 		w.await(fleet.WorkerStarted, "")
 		w.drain()
 	}
-	time.Sleep(100 * time.Millisecond) // the server may still be at work for a beat that nobody waits for
+	time.Sleep(100 * time.Millisecond) // a cancelled beat may still run on the server
 	var workers int
 	if err := fleet.One(t.Context(), p.fleet, `SELECT count(*) FROM fleet_workers`, &workers); err != nil || workers != 0 {
 		t.Errorf("after 20 workers have ended %d are known, %v", workers, err)

@@ -137,7 +137,7 @@ func (w *Worker) goOn(ctx context.Context) error {
 			return nil
 		}
 		next = time.Now().Add(w.Beat)
-		err := w.beat(context.WithoutCancel(ctx)) // one cut short may still put the worker on the list after it has left
+		err := w.beat(context.WithoutCancel(ctx)) // a cancelled beat could put the worker on the list again after leave
 		_, clock := errors.AsType[*problem.ClockError](err)
 		switch {
 		case err == nil:

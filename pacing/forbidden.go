@@ -34,6 +34,7 @@ const stillReadable = "what was readable before still is"
 
 // readable notes that req was answered well.
 func (g *Governor) readable(req *http.Request) {
+	g.served.Store(time.Now().UnixNano())
 	if repeatable(req) && g.origins[collection.Origin(req.URL)] {
 		g.witness.Store(req)
 	}

@@ -8,11 +8,11 @@ import (
 // The constants of giving up early: chosen. Four times the longest that was seen is beyond what a provider
 // that works comes to, and an answer that would have come all the same costs one request more.
 const (
-	patienceAfter     = 5               // answers, of which the longest is worth a look
-	patienceLeast     = 5 * time.Second // to wait,
-	patienceTimes     = 4               // or so many times the longest of the answers
-	patienceDoublings = 10              // of the wait, from one attempt to the next, at most
-	patienceFades     = 1000            // answers in which that is forgotten, about
+	patienceAfter     = 5               // answers needed before an attempt is given up early
+	patienceLeast     = 5 * time.Second // shortest wait of a first attempt
+	patienceTimes     = 4               // multiple of the longest answer that a first attempt waits
+	patienceDoublings = 10              // attempts after which the wait no longer doubles
+	patienceFades     = 1000            // answers after which the longest one is mostly forgotten
 )
 
 // A patience knows when an attempt that is not answered will not be any more. A request that one of several

@@ -24,10 +24,10 @@ func backoff(n int, u float64) time.Duration {
 	return time.Duration(u * float64(most))
 }
 
-// isAway reports whether nobody is answered since before a request was first sent, at sent, so that a, its latest
-// answer, says nothing of it: the provider answered in this run, and now it refuses, or cannot be reached. That
-// is waited for as long as a Retry-After would be, with more attempts than the request has: the pace and
-// the breaker say when one may leave.
+// isAway reports whether the provider stopped answering all requests, so that the failure a says nothing about its
+// own request, which was first sent at sent. The provider must have answered a request in this run. It is away from
+// its last answer until LongestWait has passed. While it is away a request may have more than its
+// attempts; the pace and the breaker decide when each one leaves.
 func (g *Governor) isAway(a *answer, sent, now time.Time) bool {
 	served := time.Unix(0, g.served.Load())
 	says := a.outcome.Signal == law.Throttled || a.outcome.Overdue || a.status == 0

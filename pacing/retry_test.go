@@ -317,9 +317,8 @@ func TestWhyTheRetryWasNeeded(t *testing.T) {
 	}
 }
 
-// TestProviderIsAway: while nobody is answered it is not the request that fails. It is sent again until somebody is,
-// or for five minutes, however few attempts it has. What fails alone, or before anything was answered, ends with its
-// attempts.
+// TestProviderIsAway: a request is sent again while the provider answers no request, for five minutes at most and
+// beyond its own attempts. A request that fails alone, or before the provider answered any, ends after its attempts.
 func TestProviderIsAway(t *testing.T) {
 	for _, tc := range []struct {
 		name   string

@@ -69,7 +69,6 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 		}
 		if a.err == nil {
 			g.readable(req)
-			g.served.Store(time.Now().UnixNano())
 			return a.resp, nil
 		}
 		if a.witness != nil {
@@ -88,7 +87,7 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 		if err := g.retry(req, a, n < g.limits.Attempts || g.isAway(&a, sent, time.Now()), settled, next); err != nil {
 			return nil, err
 		}
-		next.Request.Retry = n < g.limits.Attempts // beyond them, it tells of the provider and not of the request
+		next.Request.Retry = n < g.limits.Attempts // a later attempt probes the provider
 		t.retrying(ctx, id, n+1, a, next)
 		turn, why, same = next, a.outcome.Why, nil
 		if a.status == http.StatusUnauthorized && a.again { // the account has another credential now
@@ -287,8 +286,8 @@ func (g *Governor) tellRate(r *collection.RateInfo, stream string) {
 	g.tell(collection.Event{Kind: collection.RateChanged, Rate: r}, time.Now(), stream)
 }
 
-// retry prepares the turn of the next attempt, or returns the stop that ends
-// the request: if there may not be another one. It decides before anybody sleeps.
+// retry prepares the turn of the next attempt, or returns the stop that ends the request.
+// another says that one more attempt is allowed. It decides before anybody sleeps.
 func (g *Governor) retry(req *http.Request, a answer, another bool, settled desk.Settled, next *desk.Turn) error {
 	late := a.status == http.StatusGatewayTimeout || errors.Is(a.err, collection.ErrLate)
 	smaller := late && collection.HasSmaller(req.Context())

@@ -171,7 +171,7 @@ func (p *plateau) recover(now Moment) {
 	if p.weak {
 		p.fence = p.sent // what hangs since the outage tells of nothing that is new
 	}
-	if p.losses.drops() && !p.slow && p.losses.share == 0 && p.target == 0 { // too few outcomes
+	if p.losses.drops() && !p.slow && p.losses.share == 0 && p.target == 0 { // too few outcomes for a share
 		p.resume()
 		return
 	}
@@ -186,15 +186,11 @@ func (p *plateau) recover(now Moment) {
 		return
 	}
 	switch {
-	case p.spent:
+	case p.spent, p.away() && p.target == 0: // without a plateau, the start goes on
 		p.done.begin(now)
 		p.resume()
 	case p.away():
 		p.done.begin(now)
-		if p.target == 0 { // the start goes on
-			p.resume()
-			return
-		}
 		p.climb(p.target)
 	case p.inFlight.found(p.weak && p.late.longer()):
 		p.crowd(now)

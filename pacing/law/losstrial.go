@@ -6,9 +6,9 @@ const (
 	lossTrialLeast = 0.03 // share of lost requests for which there is one: fewer came together, in an outage perhaps,
 	lossTrialMost  = 0.4  // and at most: who drops no more has room for that pace
 	lossProof      = 6.0  // lost requests that were to come, if the pace makes no difference:
-	lossLess       = 0.25 // a slower pace may help, if at most so many of them were lost,
-	lossMore       = 2.0  // and is still far too fast, if at least so many were
-	lossLimit      = 4    // lost requests at the faster pace, from which it can be judged sooner
+	lossLess       = 0.25 // share of the expected losses up to which the slower pace helped
+	lossMore       = 2.0  // multiple of the expected losses from which the slower pace is still far too fast
+	lossLimit      = 4    // losses at the faster pace that can end its half of the trial early
 )
 
 // A lossTrial finds out whether requests are lost because of the pace. One of several servers that
@@ -88,22 +88,19 @@ func (p *plateau) judgeLosses(now Moment) {
 	}
 }
 
-// believeTrial ends a trial: it was the pace.
+// believeTrial ends a trial with the verdict that the pace caused the losses.
 func (p *plateau) believeTrial() {
 	t := p.losses.trial
 	p.losses.granted, p.losses.trial = 0, lossTrial{}
-	p.fence = p.sent // what is lost of the faster pace is known to be
+	p.fence = p.sent // losses of requests in flight belong to this trial
 	p.climb(t.After)
 }
 
-// helped reports whether a slower pace helped.
-func (t *lossTrial) helped() bool { return t.Back && t.Slower <= lossLess*t.Share }
-
-// limited returns the share of lost requests at the pace before, half way from what it is if the pace makes no difference to
-// what it is if there is a limit.
+// limited returns the share of losses above which the faster pace exceeds a limit. It lies half way between the share
+// that a broken server would cause and the share that a limit would cause.
 func (t *lossTrial) limited() float64 {
 	limit := t.Share
-	if !t.helped() {
+	if t.Slower > lossLess*t.Share { // the slower pace did not help
 		limit = 1 - lossTrialPace*(1-t.Slower)
 	}
 	return (t.Slower + limit) / 2

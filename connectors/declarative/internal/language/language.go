@@ -229,15 +229,15 @@ type quotaSpec struct {
 type limitsSpec struct {
 	_                struct{}          `block:"limits" like:"limits: {body: 8MiB}"`
 	RequestTimeout   yamlfile.Duration `yaml:"request_timeout" default:"'60s'" about:"for a whole answer, body included"`
-	HeaderTimeout    yamlfile.Duration `yaml:"header_timeout" default:"'30s'" about:"to the first byte of an answer; an attempt that another one may follow may be given up sooner"`
+	HeaderTimeout    yamlfile.Duration `yaml:"header_timeout" default:"'30s'" about:"to the first byte of an answer; every attempt but the last may be given up sooner"`
 	Body             yamlfile.Size     `yaml:"body" default:"'64MiB'" about:"the largest body, inflated; an element of a page counts as 256 bytes at least"`
 	Record           yamlfile.Size     `yaml:"record" default:"'8MiB'" about:"the largest record; of a larger one quarantine keeps the length, the SHA-256 and the first 64 KiB"`
 	Headers          yamlfile.Size     `yaml:"headers" default:"'1MiB'" about:"the largest header of an answer"`
 	Cursor           yamlfile.Size     `yaml:"cursor" default:"'16KiB'" about:"the longest cursor"`
 	PagesWithoutNew  yamlfile.Count    `yaml:"pages_without_new_record" default:"'3'" about:"after this many pages in a row without a new record a walk ends"`
 	Pages            yamlfile.Count    `yaml:"pages" default:"any number" about:"the most pages of one walk in one run"`
-	Attempts         yamlfile.Count    `yaml:"attempts" default:"'5'" about:"how often one request is sent at most; more often while nobody is answered any more, up to longest_retry_after"`
-	LongestRetryWait yamlfile.Duration `yaml:"longest_retry_after" default:"'5m'" about:"a longer wait that the provider asks for, for a ceiling that is used up, or for any answer, ends the run"`
+	Attempts         yamlfile.Count    `yaml:"attempts" default:"'5'" about:"the most attempts of one request; more may follow while the provider answers no request, see longest_retry_after"`
+	LongestRetryWait yamlfile.Duration `yaml:"longest_retry_after" default:"'5m'" about:"the longest wait for a Retry-After, a used-up ceiling or a provider that answers no request; a longer one ends the run"`
 }
 
 type defaultsSpec struct {
