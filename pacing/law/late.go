@@ -53,7 +53,8 @@ type lateAnswers struct {
 	dispersion float64         // of the logarithms of single answers around their mean
 	seen       int32           // answers that the dispersion is of
 	late       float64         // share of answers that take much longer than the typical
-	usualLate  float64         // what of it does not come from the pace
+	lateAlone  float64         // share of those among requests that left alone, which waited for no other of ours
+	usualLate  float64         // what of late does not come from the pace
 
 	// Of a drain:
 	before     float64 // the typical latency when it began,
@@ -91,7 +92,7 @@ func (l *lateAnswers) observe(took float64, alone, draining bool) lateness {
 	case draining:
 		return l.drained(took, alone)
 	}
-	return l.compare(took, log)
+	return l.compare(took, log, alone)
 }
 
 // unanswered takes a request of a start that nobody answered for so long. A
@@ -107,7 +108,7 @@ func (l *lateAnswers) unanswered(waited float64) lateness {
 
 // compare looks at how the latest answer, and those before it, compare with
 // what is usual.
-func (l *lateAnswers) compare(took float64, log logarithm) lateness {
+func (l *lateAnswers) compare(took float64, log logarithm, alone bool) lateness {
 	mean := l.recent.typical()
 	typical := mean.seconds()
 	if l.usual == 0 {
@@ -129,11 +130,15 @@ func (l *lateAnswers) compare(took float64, log logarithm) lateness {
 		late = 1
 	}
 	l.late += lateEMA * (late - l.late)
+	if alone {
+		l.lateAlone += lateEMA * (late - l.lateAlone)
+	}
+	usual := max(l.usualLate, l.lateAlone)
 	switch {
 	case l.recent.n < latencies:
 	case l.slowFor(typical):
 		return queued
-	case l.late > l.usualLate+lateLeast+lateSpread*math.Sqrt(l.usualLate*(1-l.usualLate)):
+	case l.late > usual+lateLeast+lateSpread*math.Sqrt(usual*(1-usual)):
 		return someLate
 	}
 	return inTime

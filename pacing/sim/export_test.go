@@ -39,6 +39,9 @@ func (p *Provider) Capacity(path string, at float64) float64 { return p.judge(pa
 // CapacityOfAll is what the score takes for the best.
 func (p *Provider) CapacityOfAll(at float64) float64 { return p.model.capacity(at) }
 
+// PageByPage makes p be asked for lists, each page by page, one request at a time.
+func (p *Provider) PageByPage() { p.paged = true }
+
 // An Answer is what a model says to one request, without noise.
 type Answer struct {
 	Status  int // 0: none comes

@@ -57,7 +57,8 @@ func TestPage(t *testing.T) {
 			"counts as one. The work is over all runs, and what a bucket has saved up between them is not asked for.\n\n" + jobsText(all))
 	}
 	if used := readRows(t, filepath.Join(filepath.Dir(*played), "ways", filepath.Base(*played))); len(used) > 0 {
-		b.WriteString("\n## Four ways of use\n\nAn hour of each family, in one run or in 60 as cron starts them, with a ceiling declared or nothing.\n" +
+		b.WriteString("\n## Six ways of use\n\nAn hour of each family, in one run or in 60 as cron starts them, with a ceiling declared or nothing.\n" +
+			"A list is asked for page by page, one request at a time for each stream.\n" +
 			"Families of which an instance had less than 70 % in one of them.\n\n" + waysText(used))
 	}
 	b.WriteString("\n## Clients\n\n" + clientsText("client", law))

@@ -119,7 +119,7 @@ func play(p *Provider, c Client, d time.Duration, another func(path string) bool
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	var workers sync.WaitGroup
-	for i := range Workers {
+	for i := range p.workers() {
 		from := first + place(i)
 		workers.Go(func() {
 			from.turn()

@@ -103,6 +103,7 @@ type Provider struct {
 	idle  float64                  // latency of the best client, in seconds
 	start time.Time
 	sound bool // nothing goes wrong for no reason
+	paged bool // its paths are lists: each is asked for page after page, one request at a time
 
 	mu       sync.Mutex
 	rng      *rand.Rand
@@ -275,7 +276,7 @@ func (p *Provider) Score(from, to time.Duration) Score {
 	}
 	best := 0.0
 	for t := a; t < b; t++ {
-		best += p.model.capacity(t)
+		best += p.capacity(t)
 	}
 	s.Share = min(1, work/best)
 	s.Refused = 1000 * float64(s.Refusals) / max(1, float64(s.Requests))
@@ -284,7 +285,7 @@ func (p *Provider) Score(from, to time.Duration) Score {
 		sum, most := 0.0, 0.0
 		for j := i; j < i+6; j++ {
 			sum += done[j]
-			most += 10 * p.model.capacity(float64(10*j))
+			most += 10 * p.capacity(float64(10*j))
 		}
 		if sum >= 0.9*math.Floor(most) {
 			s.Reached = float64(10*i) - a
@@ -292,6 +293,26 @@ func (p *Provider) Score(from, to time.Duration) Score {
 		}
 	}
 	return s
+}
+
+// capacity returns the work per second that the best client gets at a time.
+func (p *Provider) capacity(at float64) float64 {
+	if !p.paged {
+		return p.model.capacity(at)
+	}
+	sum := 0.0
+	for _, path := range p.paths {
+		sum += min(p.judge(path).capacity(at), 1/p.idle)
+	}
+	return min(p.model.capacity(at), sum)
+}
+
+// workers returns how many ask at the same time.
+func (p *Provider) workers() int {
+	if p.paged {
+		return len(p.paths)
+	}
+	return Workers
 }
 
 // AskedAfter returns how long after a moment the first request arrived; the longest

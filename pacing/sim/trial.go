@@ -140,7 +140,7 @@ func (p *Provider) mean(a, b float64) float64 {
 	const looks = 10
 	sum := 0.0
 	for i := range looks {
-		sum += p.model.capacity(a + (b-a)*(float64(i)+0.5)/looks)
+		sum += p.capacity(a + (b-a)*(float64(i)+0.5)/looks)
 	}
 	return sum / looks
 }

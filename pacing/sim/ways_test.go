@@ -18,16 +18,19 @@ import (
 type way struct {
 	name       string
 	undeclared bool
+	paged      bool // one request at a time for each stream
 	run, pause time.Duration
 }
 
 const used = time.Hour
 
 var ways = []way{
-	{"one run, a ceiling declared", false, used, 0},
-	{"one run, nothing declared", true, used, 0},
-	{"60 runs of 55 s, a ceiling declared", false, 55 * time.Second, 5 * time.Second},
-	{"60 runs of 55 s, nothing declared", true, 55 * time.Second, 5 * time.Second},
+	{"one run, a ceiling declared", false, false, used, 0},
+	{"one run, nothing declared", true, false, used, 0},
+	{"60 runs of 55 s, a ceiling declared", false, false, 55 * time.Second, 5 * time.Second},
+	{"60 runs of 55 s, nothing declared", true, false, 55 * time.Second, 5 * time.Second},
+	{"one run, a list, a ceiling declared", false, true, used, 0},
+	{"one run, a list, nothing declared", true, true, used, 0},
 }
 
 // TestWays plays each family in each way, for TestPage to tell. It judges nothing.
@@ -60,6 +63,9 @@ func (i *instance) use(p *sim.Provider, w way) {
 	c := sim.Governed(law.Plateau)
 	if w.undeclared {
 		c = sim.Owned(collection.Provider{}, 0)
+	}
+	if w.paged {
+		p.PageByPage()
 	}
 	var state []byte
 	for begun := time.Now(); time.Since(begun) < used; {
