@@ -50,7 +50,7 @@ func (g *Governor) judge(resp *http.Response, body []byte, req *http.Request) an
 	if r.Class == response.QuotaUsed && r.Period >= 24*time.Hour && r.Hold < dayWait {
 		a.outcome.Hold = -1
 	}
-	a.outcome.Weak = resp.StatusCode == http.StatusServiceUnavailable && r.Hold < 0
+	a.outcome.Weak = resp.StatusCode == http.StatusServiceUnavailable && r.Hold < 0 || response.OwnTrouble(r.Reason)
 	a.outcome.Overdue = resp.StatusCode == http.StatusGatewayTimeout || resp.StatusCode == http.StatusBadGateway
 	a.outcome.Windows, a.outcome.MaxRate = r.Windows, r.Pace
 	a.outcome.Key, a.outcome.Wide = r.Route, wide(r)

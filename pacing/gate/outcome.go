@@ -12,7 +12,7 @@ import (
 // An Outcome is what became of an attempt.
 type Outcome struct {
 	Signal    law.Signal
-	Weak      bool             // nothing but a 503 says so, which may be by chance
+	Weak      bool             // nothing but a 503 says so, which may be by chance, or the provider has trouble of its own
 	Overdue   bool             // it failed because a gateway, or we, gave up waiting for the answer
 	QuotaUsed bool             // a quota is used up: a hold, and no news about the pace
 	Code      string           // the provider's word for it; "": there is none

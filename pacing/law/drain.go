@@ -1,10 +1,14 @@
 package law
 
+import "time"
+
 // The constants of drains: chosen, and judged together with those of late answers.
 const (
 	drainTarget = 0.97 // of what was delivered,
 	lateOff     = 0.5  // less so many times the share of late answers
 	drainPace   = 0.7  // of it, until the queue is empty
+
+	slowAgain = 2 * time.Minute // after a drain that helped, in which another one tells that it was the pace
 )
 
 // slowAnswer does what the latest answer calls for by how long it took. It
@@ -38,6 +42,12 @@ func (p *plateau) heed(advice lateness, now Moment) {
 			p.slowDown(advice == queued, now)
 		}
 	case helped:
+		p.quick = now
+		if !p.again { // what made them slow may be over
+			p.climb(p.preCut)
+			p.restart = p.started
+			return
+		}
 		p.slowBeyond = true
 		if p.target < min(p.preCut, p.known) { // by chance, perhaps: more was counted, and is tried soon
 			p.every = probeLeast
@@ -72,6 +82,7 @@ func (p *plateau) slowDown(most bool, now Moment) {
 		target *= 1 - min(0.5, lateOff*p.late.late)
 	}
 	probed := p.atLevel()
+	p.again = probed || p.started || p.quick > 0 && now-p.quick < max(slowAgain, probeLeast*interval(p.pace()))
 	switch {
 	case probed:
 		p.at = now
@@ -81,7 +92,7 @@ func (p *plateau) slowDown(most bool, now Moment) {
 	}
 	p.target = max(slowest, target)
 	p.r = max(slowest, min(p.r, drainPace*min(delivered, p.target)))
-	p.late.drain(most, p.started)
+	p.late.drain(most, p.known == 0)
 	p.mode, p.fence, p.tooFast = drain, p.sent, 0
 	if probed { // otherwise it may be for nothing
 		p.every = min(probeMost, 2*p.every)

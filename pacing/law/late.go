@@ -28,12 +28,14 @@ const (
 	baseUp        = 0.001                  // and upwards
 	baseFrozen    = 1.5                    // times: what is slower does not count as usual
 	drainedTimes  = 1.3                    // the usual latency
+	inARow        = 4                      // answers of one kind, which tell what most are
 	drainAnswers  = 30                     // after which slowing down has not helped
 	drainGain     = 0.9                    // of the typical: what counts as having helped
 	patienceLeast = 2 * time.Second        // for a probe that is not answered
 	patienceTimes = 8                      // the usual latency, if that is longer
 	halvesMost    = 3                      // halves in a drain from a pace of which nothing is known
-	lateProof     = 4.0                    // late answers that were to come, if slower has not helped:
+	lateProof     = 3.0                    // late answers that were to come, if slower has not helped:
+	lateMany      = 0.3                    // share of late answers in a drain, from which half its pace is tried
 	lateHelped    = 0.25                   // it has, if so many of them did at most
 )
 
@@ -53,8 +55,8 @@ type lateAnswers struct {
 	dispersion float64         // of the logarithms of single answers around their mean
 	seen       int32           // answers that the dispersion is of
 	late       float64         // share of answers that take much longer than the typical
-	lateAlone  float64         // share of those among requests that left alone, which waited for no other of ours
-	usualLate  float64         // what of late does not come from the pace
+	lateRow    int32           // the latest of them that came in a row
+	usualLate  float64         // what of it does not come from the pace
 
 	// Of a drain:
 	before     float64 // the typical latency when it began,
@@ -63,6 +65,7 @@ type lateAnswers struct {
 	calm       int32   // of these, those since answers are quick,
 	lates      int32   // and late ones among them
 	halves     int32   // that may still be tried
+	quick      int32   // answers in a row that were as quick as usual
 }
 
 // A lateness is what late answers call for.
@@ -87,12 +90,14 @@ func (l *lateAnswers) observe(took float64, alone, draining bool) lateness {
 		l.lone++
 	}
 	switch {
+	case draining && l.quickAgain(took):
+		return helped
 	case l.recent.n < latencyLeast:
 		return inTime
 	case draining:
 		return l.drained(took, alone)
 	}
-	return l.compare(took, log, alone)
+	return l.compare(took, log)
 }
 
 // unanswered takes a request of a start that nobody answered for so long. A
@@ -108,7 +113,7 @@ func (l *lateAnswers) unanswered(waited float64) lateness {
 
 // compare looks at how the latest answer, and those before it, compare with
 // what is usual.
-func (l *lateAnswers) compare(took float64, log logarithm, alone bool) lateness {
+func (l *lateAnswers) compare(took float64, log logarithm) lateness {
 	mean := l.recent.typical()
 	typical := mean.seconds()
 	if l.usual == 0 {
@@ -126,19 +131,18 @@ func (l *lateAnswers) compare(took float64, log logarithm, alone bool) lateness 
 		l.usual += baseUp * gap
 	}
 	late := 0.0
+	l.lateRow++
 	if took > lateBeside(max(l.usual, typical)) {
 		late = 1
+	} else {
+		l.lateRow = 0
 	}
 	l.late += lateEMA * (late - l.late)
-	if alone {
-		l.lateAlone += lateEMA * (late - l.lateAlone)
-	}
-	usual := max(l.usualLate, l.lateAlone)
 	switch {
 	case l.recent.n < latencies:
 	case l.slowFor(typical):
 		return queued
-	case l.late > usual+lateLeast+lateSpread*math.Sqrt(usual*(1-usual)):
+	case l.late > l.usualLate+lateLeast+lateSpread*math.Sqrt(l.usualLate*(1-l.usualLate)):
 		return someLate
 	}
 	return inTime
@@ -152,7 +156,7 @@ func (l *lateAnswers) drain(most, unknown bool) {
 		l.halves = halvesMost
 	}
 	l.before, l.lateBefore = l.recent.typical().seconds(), l.late
-	if most {
+	if most || l.lateRow >= inARow {
 		l.lateBefore = 1
 	}
 	l.begin()
@@ -160,7 +164,7 @@ func (l *lateAnswers) drain(most, unknown bool) {
 
 // begin begins a drain, or a slower part of one.
 func (l *lateAnswers) begin() {
-	l.waited, l.calm, l.lates, l.lone, l.late = 0, 0, 0, 0, l.usualLate
+	l.waited, l.calm, l.lates, l.lone, l.quick, l.late = 0, 0, 0, 0, 0, l.usualLate
 	l.recent.clear()
 }
 
@@ -176,7 +180,7 @@ func (l *lateAnswers) drained(took float64, alone bool) lateness {
 	}
 	typical := l.recent.typical().seconds()
 	if typical > drainedTimes*max(l.usual, quickest.Seconds()) {
-		l.calm, l.lates = 0, 0
+		l.calm, l.lates, l.lateBefore = 0, 0, 1
 		switch slow := typical > drainGain*l.before; {
 		case l.lone >= aloneSlow:
 			l.usual = typical
@@ -202,12 +206,21 @@ func (l *lateAnswers) drained(took float64, alone bool) lateness {
 		return inTime
 	case lates <= lateHelped*expected:
 		return helped
-	case l.halves > 0:
+	case l.halves > 0 && lates > lateMany*float64(l.calm):
 		return l.halve()
 	}
 	l.usualLate = max(l.usualLate, l.lateBefore, lates/float64(l.calm))
 	l.late = l.usualLate
 	return inVain
+}
+
+// quickAgain reports whether the latest few answers were all as quick as usual, in a drain for which most were slow.
+func (l *lateAnswers) quickAgain(took float64) bool {
+	l.quick++
+	if took > drainedTimes*max(l.usual, quickest.Seconds()) {
+		l.quick = 0
+	}
+	return l.quick >= inARow && l.lateBefore == 1
 }
 
 // halve tries half the pace.

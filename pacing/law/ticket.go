@@ -55,7 +55,7 @@ const (
 // An Outcome is what became of an attempt, as far as the pace is concerned.
 type Outcome struct {
 	Signal  Signal
-	Weak    bool             // nothing but a 503 says so, which may be by chance
+	Weak    bool             // nothing but a 503 says so, which may be by chance, or the provider has trouble of its own
 	Overdue bool             // it failed because somebody on the way gave up waiting for the answer
 	Refused bool             // the account is, whatever the pace
 	Hold    time.Duration    // the provider asked for it; negative: it did not

@@ -53,6 +53,11 @@ var codes = map[string]Class{
 	"policies.ratelimit.SpikeArrestViolation": Throttle,
 }
 
+// OwnTrouble reports whether a code says that the provider has trouble of its own, whatever this client does:
+// MediaWiki's replicas are behind (mediawiki.org/wiki/Manual:Maxlag_parameter), and Anthropic is overloaded by all of
+// its users (docs.anthropic.com/en/api/errors).
+func OwnTrouble(code string) bool { return code == "maxlag" || code == "overloaded_error" }
+
 // looseCodes are codes that many providers share, in lower case and without
 // separators. Some write them with blanks, as if they were words.
 var looseCodes = map[string]Class{

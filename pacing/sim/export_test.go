@@ -193,6 +193,17 @@ func (p *Provider) Away(status int, from, to time.Duration) {
 	}
 }
 
+// Slow makes p answer after so many seconds from one moment to another.
+func (p *Provider) Slow(latency float64, from, to time.Duration) {
+	c := p.model.(*counting)
+	tell := c.tell
+	c.tell = func(r *reply, now, wait float64) {
+		if tell(r, now, wait); now >= from.Seconds() && now < to.Seconds() {
+			r.latency = latency
+		}
+	}
+}
+
 // Faulty makes p answer one request in n with a status after so many seconds,
 // whatever the pace is.
 func (p *Provider) Faulty(n float64, status int, latency float64) {
