@@ -78,8 +78,11 @@ func (p *plateau) advance(weight float64, now Moment) {
 		if p.late.usual*p.r < 1 { // one is answered before the next leaves: nothing queues
 			answers = enough
 		}
-		if p.doubtful() {
+		switch {
+		case p.doubtful():
 			answers, dwell, most = enough, doubleTime, stepDoubtful
+		case p.r > farApart*p.base: // the limit is another one now
+			most = stepDoubtful
 		}
 		if p.since < answers || held < dwell {
 			return

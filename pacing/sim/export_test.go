@@ -113,9 +113,12 @@ func Plain(limit Limiter, latency func(*rand.Rand) float64) *Provider {
 // A Limiter counts what a [Plain] provider grants.
 type Limiter = limiter
 
-// Bucket and Window grant a rate, or n in each span of w seconds by the clock.
+// Bucket, Moving and Window grant a rate, one that changes, or n in each span of w seconds by the clock.
 func Bucket(rate, burst float64) Limiter {
 	return &bucket{rate: steady(rate), burst: burst, tokens: burst}
+}
+func Moving(rate func(at float64) float64, burst float64) Limiter {
+	return &bucket{rate: rate, burst: burst, tokens: burst}
 }
 func Window(n, w float64) Limiter { return &fixedWindow{n: n, w: w} }
 

@@ -137,3 +137,20 @@ func TestDropping(t *testing.T) {
 		}
 	})
 }
+
+// TestLimitThatIsRaisedFar: a limit that was tight for half a minute is used in full four minutes later.
+func TestLimitThatIsRaisedFar(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := sim.Plain(sim.Moving(func(at float64) float64 {
+			if at >= 60 && at < 93 {
+				return 3
+			}
+			return 30
+		}, 10), ordinary)
+		var state []byte
+		sim.Play(p, sim.Owned(perSecond(sim.Ceiling), 0), 6*time.Minute, &state)
+		if s := p.Score(5*time.Minute, 6*time.Minute); s.Requests < 16*60 {
+			t.Errorf("%d requests in the sixth minute, want %d", s.Requests, 16*60)
+		}
+	})
+}
