@@ -168,7 +168,10 @@ func (m *memory) apply(s collection.Slice) collection.Committed {
 	result.Next, result.Evidence = at.Cursor, at.Evidence
 	for i := range m.gaps {
 		g := &m.gaps[i]
-		passed := g.Place == s.Place && (g.Cursor == s.From || s.Next.Done && g.Reason.Kind() == collection.Planned)
+		if owed(*g) && s.Anew && g.Place == s.Place && g.Cursor == s.From {
+			g.Cursor = s.Next
+		}
+		passed := !s.Anew && g.Place == s.Place && (g.Cursor == s.From || s.Next.Done && g.Reason.Kind() == collection.Planned)
 		if owed(*g) && s.Leaves != nil && g.ID == s.Fills {
 			g.Cursor = s.Next // the rest is owed
 		}

@@ -63,19 +63,26 @@ func (r *Runner) walkBehind(ctx context.Context, c course, checkpoint collection
 		if err != nil {
 			return inStream(stream, err)
 		}
-		if stop.Reason == collection.CursorExpired && r.beginAnew(at) {
-			from = collection.Cursor{Since: reached.Since, Version: version}
+		if stop.Reason == collection.CursorExpired {
 			over := "starts over"
+			from = collection.Cursor{Since: reached.Since, Version: version, Meaning: reached.Meaning}
 			if errors.Is(stop, collection.ErrMarkExpired) {
 				from.Since, over = "", "reads everything again"
 			}
-			why := fmt.Sprintf("the provider no longer accepts its own cursor (%d)", stop.Status)
-			if stop.Status == 0 {
-				why = stop.Detail // the connector knows it without asking
+			// What was refused is not sent again, whatever becomes of the walk that begins here.
+			if _, err := r.save(collection.Slice{Place: at, From: reached, Next: from, Anew: true, Told: collection.Told{First: true}}); err != nil {
+				return inStream(stream, err)
 			}
-			r.warn(at, collection.Warning{Text: fmt.Sprintf("%s, so the walk of %s %s", why, stream.Name, over)})
-			checkpoint, c.guard, skipped = reached, r.newRepeats(), 0
-			continue
+			checkpoint, reached = from, from
+			if r.beginAnew(at) {
+				why := fmt.Sprintf("the provider no longer accepts its own cursor (%d)", stop.Status)
+				if stop.Status == 0 {
+					why = stop.Detail // the connector knows it without asking
+				}
+				r.warn(at, collection.Warning{Text: fmt.Sprintf("%s, so the walk of %s %s", why, stream.Name, over)})
+				c.guard, skipped = r.newRepeats(), 0
+				continue
+			}
 		}
 		if asked == nil || *asked != reached {
 			if later, ok := r.onceMore(ctx, c, stop); ok {
@@ -135,8 +142,7 @@ func (r *Runner) restart(at collection.Place, from collection.Cursor) (anew coll
 
 // beginAnew reports whether a walk may begin anew that has a cursor, or was
 // finished in this run: once in a run, since a provider whose cursors never last
-// would be walked for ever. The checkpoint moves with the first page, and what
-// is stored again is the same.
+// would be walked for ever. What is stored again is the same.
 func (r *Runner) beginAnew(at collection.Place) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

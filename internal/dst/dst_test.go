@@ -193,6 +193,7 @@ func branches() []string {
 		"clock set back", "clock set forward", "clock set back under a run", "clock set forward under a run",
 		"stopped", "fenced after a sleep", "beat", "beat lost", "gap leased, backfill",
 		"sweep", "sweep of a walk of several processes", "there again", "walk with a hole, not swept",
+		"cursor forgotten", "cursor forgotten, and no list", "walk begun anew",
 		"killed beside another run", "disk full beside another run", "unknown commit of a run that lost its lease",
 	}
 	for _, f := range faultOrder {

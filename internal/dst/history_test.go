@@ -75,7 +75,7 @@ func play(t *testing.T, p plan, on stage, b bug) *history {
 	h.streams = h.connector.Streams()
 	h.order = &order{plan: p, times: map[sum]int{}, names: props.names}
 	synctest.Test(t, func(t *testing.T) {
-		h.wire = &wire{h: h, world: newWorld(h.plan, time.Now()), times: map[string]int{}, leads: map[string]string{}}
+		h.wire = &wire{h: h, world: newWorld(h.plan, time.Now()), times: map[string]int{}, leads: map[string]string{}, forgotten: newForgotten()}
 		h.stage = on
 		if fresh {
 			h.stage = on.another(t)
@@ -302,6 +302,8 @@ func (h *history) took(group []collection.Slice, done []collection.Committed) {
 			h.counts["quarantined"]++
 		}
 		switch {
+		case s.Anew:
+			h.counts["walk begun anew"]++
 		case s.Leaves != nil:
 			h.counts["left behind"]++
 		case s.Fills != 0:

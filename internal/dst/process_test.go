@@ -132,6 +132,7 @@ func (p *process) run(ctx context.Context, db keeper, mayBeHeld bool) end {
 		Connector: h.bug.connector(watched{connector, p}), Ledger: h.bug.above(p, below), Run: run,
 		Concurrency: p.session.concurrency, Budget: p.budget, Domain: domain,
 		Learned: h.bug.learned(learned), Base: h.bug.transport(conn{h.wire, p}), Random: h.plan.dice(p.number),
+		Observe: p.hears,
 	})
 	if err != nil {
 		h.violate("%s: %v", p.name, err)

@@ -89,6 +89,12 @@ func (s *twin) pass(sl collection.Slice, moves bool) (closed []collection.Gap) {
 			g.Cursor = sl.Next // the rest is owed
 			continue
 		}
+		if sl.Anew {
+			if g.Cursor == sl.From {
+				g.Cursor = sl.Next // as the walk, which begins anew
+			}
+			continue
+		}
 		here := g.Cursor == sl.From && sl.Leaves == nil
 		onTheWay := sl.Next.Done && moves && g.Cursor != sl.From && !g.Behind && g.Reason.Kind() == collection.Planned
 		if here || onTheWay || sl.Fills == g.ID {

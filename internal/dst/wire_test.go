@@ -52,6 +52,8 @@ type wire struct {
 	leads    map[string]string
 	holds    []hold
 	strikes  int // refusals of the account in a row
+
+	forgotten forgotten
 }
 
 // A hold is a time of silence that the provider asked for. It binds the
@@ -209,6 +211,9 @@ func (c conn) serve(u *url.URL, what string, n int, f fault) (status int, header
 	}
 	asks, q := u.RawQuery, u.Query()
 	token := q.Get("cursor")
+	if c.forgot(u.Path, token, what, n) {
+		return 404, header, []byte(`{}`)
+	}
 	if f == repeated && token != "" {
 		if before, ok := c.leads[u.Path+token]; ok && !c.h.plan.kind.ordered(list) {
 			asks = before
@@ -225,6 +230,7 @@ func (c conn) serve(u *url.URL, what string, n int, f fault) (status int, header
 	}
 	if next != "" {
 		c.leads[u.Path+next] = asks
+		c.givesOut(u.Path, next)
 		if f == circle && token != "" {
 			body = []byte(strings.Replace(string(body), quoted(next), quoted(token), 1))
 		}

@@ -238,6 +238,12 @@ func swept(t *testing.T, open opener) {
 	check("one is there again", list(t, l, at, 2, 0, "a", "b", "c", "d"), 0, "e")
 	check("one page", list(t, l, at, 9, 0, "a", "b", "c"), 1, "de")
 
+	// The provider refused the cursor of a walk, which begins anew.
+	list(t, l, at, 2, 1, "a", "b", "c")
+	commit(t, l, collection.Slice{Place: at, From: cursorOf(t, l, at), Anew: true, Told: collection.Told{First: true}})
+	check("anew", list(t, l, at, 2, 0, "a", "b"), 1, "cde")
+	check("as before", list(t, l, at, 2, 0, "a", "b", "c"), 0, "de")
+
 	// The other lane shows a record in a pass that is older.
 	back := at
 	back.Lane = backfill

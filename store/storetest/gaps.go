@@ -224,6 +224,37 @@ func gapLeft(t *testing.T, open opener) {
 	checkOwed(t, s, "open request_cap 2")
 }
 
+// gapAnew: the provider refused the cursor of a walk that begins anew. What is owed there
+// is owed at its start, and nothing else ends.
+func gapAnew(t *testing.T, open opener) {
+	s, l := ledger(t, open)
+	at, from, begin := home("repos"), collection.Cursor{Since: "5", Done: true}, collection.Cursor{Meaning: "m"}
+	commit(t, l, page(at, collection.Cursor{}, from, "a"))
+	deferGap(t, l, true, collection.Gap{Place: at, Cursor: from, Reason: collection.UpstreamPressure})
+	deferGap(t, l, false, collection.Gap{Place: at, Cursor: token("elsewhere"), Reason: collection.WallClock})
+	deferGap(t, l, true, collection.Gap{Place: part("issues", "x"), Cursor: from, Reason: collection.BadPage})
+	was := owed(t, s)
+	anew := collection.Slice{Place: at, From: from, Next: begin, Anew: true, Told: collection.Told{First: true}}
+	done := commit(t, l, anew)[0]
+	if len(done.Closed) != 0 || done.Next != begin {
+		t.Errorf("Closed = %+v, Next = %+v, want none, and the start", done.Closed, done.Next)
+	}
+	checkCursor(t, l, at, begin)
+	if got := owed(t, s); !slices.Equal(got, was) {
+		t.Errorf("owed: %v, want %v", got, was)
+	}
+	gaps, err := s.Gaps(t.Context(), connector)
+	if err != nil || len(gaps) != 3 || gaps[0].Cursor != begin || gaps[1].Cursor != token("elsewhere") || gaps[2].Cursor != from {
+		t.Errorf("Gaps = %+v, %v, want the first one at the start", gaps, err)
+	}
+	_, err = l.Commit(t.Context(), anew)
+	checkError(t, "Commit once more", err, collection.ErrCursorMoved)
+	done = commit(t, l, page(at, begin, token("3"), "b"))[0]
+	if len(done.Closed) != 1 || done.Closed[0].ID != gaps[0].ID {
+		t.Errorf("Closed = %+v, want gap %d, with its data", done.Closed, gaps[0].ID)
+	}
+}
+
 func gapPlanned(t *testing.T, open opener) {
 	s, l := ledger(t, open)
 	at := home("repos")

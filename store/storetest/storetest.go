@@ -63,6 +63,7 @@ func Test(t *testing.T, open func(t *testing.T) store.Store) {
 		{"I14 a slice fills a gap behind the checkpoint", gapFilled},
 		{"I14 a slice closes the gap it fills", gapFilledElsewhere},
 		{"I14 a slice leaves a gap behind", gapLeft},
+		{"I14 a gap goes with a walk that begins anew", gapAnew},
 		{"I14 gaps are deferred together", gapsTogether},
 		{"I14 the end of a walk closes what was planned", gapPlanned},
 		{"I14 a gap dies", gapDies},

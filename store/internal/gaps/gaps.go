@@ -101,6 +101,19 @@ func (b Book) Move(t database.Tx, p Place, id int64, to collection.Cursor) error
 		WHERE id = ? AND partition_id = ? AND lane = ? AND state IN ('open', 'leased', 'dead')`, args...)
 }
 
+// MoveFrom moves the gap that is owed at a cursor of a place, if one is, to where the
+// walk begins anew.
+func (b Book) MoveFrom(t database.Tx, p Place, from, to collection.Cursor) error {
+	gap, err := owedAt(t, p, from)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return b.Move(t, p, gap.ID, to)
+}
+
 // Pass closes the gaps that a slice passes, and returns them. A slice that
 // leaves a gap at its start renews the one that is there instead. The end of a
 // walk closes what planned stops left on its way; a gap that the walk went on

@@ -254,9 +254,13 @@ func (b *batch) sweep(s *streams.Stream, here *checkpoints.Standing, sl *collect
 	return e, next, err
 }
 
-// settle closes the gaps that a slice passes, and opens the one that it leaves.
+// settle closes the gaps that a slice passes, and opens the one that it leaves. One that
+// begins a walk anew passes none.
 func (b *batch) settle(p gaps.Place, owes bool, sl *collection.Slice, moves bool, result *collection.Committed) (err error) {
 	book := b.ledger.book()
+	if sl.Anew {
+		return book.MoveFrom(b.tx, p, sl.From, sl.Next)
+	}
 	if sl.Fills != 0 && sl.Leaves != nil {
 		return book.Move(b.tx, p, sl.Fills, sl.Next)
 	}
