@@ -34,6 +34,22 @@ func (g *Governor) isAway(a *answer, sent, now time.Time) bool {
 	return says && g.limits.Attempts > 1 && served.Before(sent) && now.Sub(served) < g.limits.LongestWait
 }
 
+// restOfWindow returns how long the window of a limit still lasts of which the refusal a says only that it is used
+// up: the window began before the request was first sent, at sent. A negative time is none, or a longer wait than a
+// run grants.
+func (g *Governor) restOfWindow(a *answer, sent, now time.Time) time.Duration {
+	var window time.Duration = -1
+	for _, q := range a.outcome.Windows {
+		if q.Unit == "" && q.Remaining == 0 && q.Reset < 0 {
+			window = max(window, q.Window)
+		}
+	}
+	if a.outcome.Signal != law.Throttled || a.outcome.Hold >= 0 || window > g.limits.LongestWait || g.limits.Attempts == 1 {
+		return -1
+	}
+	return window - now.Sub(sent)
+}
+
 // repeatable reports whether req may be sent again after an attempt that may
 // have reached the provider: its method is idempotent (RFC 9110, 9.2.2), or it
 // carries an Idempotency-Key, and its body can be had again.

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -378,6 +379,52 @@ func TestProviderIsAway(t *testing.T) {
 				others.Wait()
 				if status != tc.want || took > tc.most {
 					t.Errorf("%d after %v, %v; want %d within %v", status, took, err, tc.want, tc.most)
+				}
+			})
+		})
+	}
+}
+
+// TestTheWindowOfARefusalIsWaitedOut: of a limit that is used up, and of which no more is told than its window, a
+// request waits for the end of it once its attempts are used up, if that is no longer than a run waits.
+func TestTheWindowOfARefusalIsWaitedOut(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		says    string
+		header  http.Header
+		lasts   time.Duration // from the start
+		want    int           // status; 0: a stop
+		from    time.Duration // when it ended
+		most    time.Duration
+		maxTime time.Duration
+	}{
+		{"in words", "120 per 1 minute", nil, time.Minute, 200, time.Minute, 70 * time.Second, 0},
+		{"in fields", "", http.Header{"X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Limit": {"120, 120;window=60"}}, time.Minute, 200, time.Minute, 70 * time.Second, 0},
+		{"longer than it says", "120 per 1 minute", nil, time.Hour, 0, time.Minute, 70 * time.Second, 0},
+		{"longer than a run waits", "120 per 1 hour", nil, time.Hour, 0, 0, 50 * time.Second, 0},
+		{"longer than this run", "120 per 1 minute", nil, time.Minute, 0, 0, 50 * time.Second, 55 * time.Second},
+		{"soon over", "120 per 1 minute", nil, 3 * time.Second, 200, 0, 20 * time.Second, 0},
+		{"no window", "slow down", nil, time.Minute, 0, 0, 50 * time.Second, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				m := serve(func(w http.ResponseWriter, _ *http.Request) {
+					if time.Since(start) < tc.lasts {
+						maps.Copy(w.Header(), tc.header)
+						w.WriteHeader(429)
+						io.WriteString(w, `{"error":"Rate limit exceeded: `+tc.says+`"}`)
+					}
+				})
+				g := govern(t, pacing.Config{Base: m, Budget: pacing.NewBudget(pacing.BudgetLimits{MaxTime: tc.maxTime})})
+				status, err := fetch(t, g)
+				if took := time.Since(start); status != tc.want || took < tc.from || took > tc.most || m.count() > 6 {
+					t.Errorf("%d after %v and %d requests, %v; want %d after %v, and 6 at most", status, took, m.count(), err, tc.want, tc.from)
+				}
+				if stop, ok := errors.AsType[*collection.Stop](err); ok && tc.maxTime > 0 {
+					if wait := stop.NotBefore.Sub(start); wait < time.Minute || wait > 61*time.Second || g.Status().HoldUntil != stop.NotBefore {
+						t.Errorf("%+v, with the account left alone until %v; want the end of the minute for both", stop, g.Status().HoldUntil)
+					}
 				}
 			})
 		})

@@ -55,6 +55,10 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 		next := &desk.Turn{Stream: turn.Stream, Request: turn.Request}
 		next.Request.Retry = true
 		next.Request.NotBefore = time.Now().Add(backoff(min(n, t.limits.Attempts)-1, t.random()))
+		another := n < g.limits.Attempts
+		if rest := g.restOfWindow(&a, sent, time.Now()); !another && rest > 0 {
+			a.outcome.Hold, another = rest, true
+		}
 		settled, err := g.settle(ctx, p, a, next)
 		t.released(ctx, id, n, a)
 		if err != nil {
@@ -84,7 +88,7 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 			}
 			return nil, g.refused(a.err, turn.Stream)
 		}
-		if err := g.retry(req, a, n < g.limits.Attempts || g.isAway(&a, sent, time.Now()), settled, next); err != nil {
+		if err := g.retry(req, a, another || g.isAway(&a, sent, time.Now()), settled, next); err != nil {
 			return nil, err
 		}
 		next.Request.Retry = n < g.limits.Attempts // a later attempt probes the provider
