@@ -195,3 +195,29 @@ func count(t *testing.T, c connectors.Connector, client *http.Client) map[string
 	}
 	return n
 }
+
+// TestNoAvatars: WordPress makes up another address each time it is asked for a comment
+// without an e-mail address.
+func TestNoAvatars(t *testing.T) {
+	src := read(t, "wordpress", "walk.txtar")
+	params, _ := settings(t, src)
+	exchanges, err := cassette.Parse(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := collection.Place{Stream: "comments", Lane: collection.Incremental}
+	c, n := build(t, "wordpress", params), 0
+	for slice, err := range c.Slices(t.Context(), &http.Client{Transport: cassette.NewPlayer(exchanges)}, at, collection.Cursor{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range slice.Records {
+			if n++; bytes.Contains(r.Data, []byte("avatar")) {
+				t.Errorf("stored: %s", r.Data)
+			}
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d comments, want 1", n)
+	}
+}
