@@ -52,6 +52,8 @@ func (w *walk) numbered(p *paging.Page, token, next string) bool {
 	switch w.st.Page.(type) {
 	case paging.Counted:
 		return true
+	case paging.Resuming:
+		return false // a record that changes moves to the end of the list, where it is read again
 	case paging.Linked:
 		return numberedURL(token) || numberedURL(next)
 	}
