@@ -181,11 +181,31 @@ func StatusOf(ctx context.Context, db store.Reader, name string, now time.Time) 
 // StatusFrom says how a connector stands by what the store knows.
 func StatusFrom(state store.ConnectorState, now time.Time) Status {
 	s := Status{Name: state.Connector, Streams: state.Streams, Owed: state.Gaps, Pause: state.Pause, Count: state.Runs, All: state.All}
+	s.Streams = withoutBare(s.Streams)
 	if state.Newest != nil {
 		s.Runs = found(*state.Newest)
 		s.addAccounts(state.Accounts, now)
 	}
 	return s
+}
+
+// withoutBare returns streams, in which no pass is complete that found no partition while the
+// walk of the parents is not at its end: it asked for nothing.
+func withoutBare(streams []store.StreamState) []store.StreamState {
+	streams = slices.Clone(streams)
+	for i, s := range streams {
+		parent := slices.IndexFunc(streams, func(p store.StreamState) bool { return p.Name == s.Parent })
+		if s.Parent == "" || parent >= 0 && reachedEnd(streams[parent]) {
+			continue
+		}
+		streams[i].Lanes = slices.Clone(s.Lanes)
+		for j := range s.Lanes {
+			if l := &streams[i].Lanes[j]; l.Partitions == 0 {
+				l.Complete = false
+			}
+		}
+	}
+	return streams
 }
 
 // addAccounts adds what is known of the accounts of the newest run. A state that cannot be
@@ -242,7 +262,7 @@ func (s Status) LaneWords(stream store.StreamState, lane store.LaneState, now ti
 	switch {
 	case lane.SavedAt.IsZero() && owed == 0 && !s.selects(stream.Name):
 		return "not selected"
-	case lane.SavedAt.IsZero() && owed == 0:
+	case lane.SavedAt.IsZero() && owed == 0, stream.Parent != "" && lane.Partitions == 0 && !lane.Complete && owed == 0:
 		return "not begun"
 	case lane.Complete && owed == 0 && s.unseen(stream, lane):
 		return "complete as of " + words.At(lane.Began, now)
