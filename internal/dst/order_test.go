@@ -1,6 +1,7 @@
 package dst_test
 
 import (
+	"context"
 	"math/rand/v2"
 	"net/http"
 	"sync"
@@ -74,6 +75,11 @@ type orderly struct {
 }
 
 func (o orderly) RoundTrip(req *http.Request) (*http.Response, error) {
-	o.p.wait("asks ", req.URL.Path, "?", req.URL.RawQuery)
-	return o.next.RoundTrip(req)
+	what := req.URL.Path + "?" + req.URL.RawQuery
+	o.p.wait("asks ", what)
+	return o.next.RoundTrip(req.WithContext(context.WithValue(req.Context(), pageKey{}, what)))
 }
+
+// pageKey is the key of what the connector asks for. The client asks for a witness in the
+// course of that.
+type pageKey struct{}

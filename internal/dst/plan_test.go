@@ -133,6 +133,7 @@ func newPlan(seed uint64) plan {
 	}
 	p.addRareTroubles(scale)
 	p.addDeletions()
+	p.addBadPages()
 	return p
 }
 
@@ -183,6 +184,15 @@ func (p *plan) addDeletions() {
 	p.sweep = r.IntN(3) < 2 && !p.kind.sinceMark() && p.details == "" && !p.notes
 	if p.sweep && p.changes == 0 {
 		p.changes = 0.1
+	}
+}
+
+// addBadPages adds, to some histories, pages that cannot be read for long; to most of those
+// whose walks can go on behind one, and must not sweep then.
+func (p *plan) addBadPages() {
+	r := rand.New(rand.NewPCG(p.seed, 0xbad))
+	if often := p.sweep && p.kind.counts(); r.IntN(6) == 0 || often && r.IntN(3) > 0 {
+		p.faults[notJSON] = 0.25
 	}
 }
 
@@ -266,14 +276,16 @@ func (s sum) with(pieces ...string) sum {
 	return s
 }
 
-// faultFor draws the fault of the nth request for what. What is not JSON mostly is no
-// more when it is asked for again, and so is left as a gap; HTML is there for a moment.
+// faultFor draws the fault of the nth request for what. HTML is there for a moment. What is not JSON is so
+// for a row of requests, of a length that is drawn for each page: some pages are asked for again in vain,
+// and so are left as gaps, and others are not.
 func (p plan) faultFor(what string, n int) fault {
 	for _, f := range faultOrder {
 		rate, ok := p.faults[f]
 		nth := n
-		if f == notJSON {
-			nth = (n + 1) / 2
+		if f == notJSON && ok {
+			row := 1 + int(longestRow*p.chance(0, "row ", what))
+			nth = (n + row - 1) / row
 		}
 		if ok && p.chance(nth, string(f), " ", what) < rate {
 			return f
@@ -281,6 +293,10 @@ func (p plan) faultFor(what string, n int) fault {
 	}
 	return ""
 }
+
+// longestRow is how many requests in a row for a page may not be answered by JSON. A run asks for it four
+// times at most.
+const longestRow = 12
 
 // dated reports whether the answers of the provider say what time it is.
 func (p plan) dated() bool { return p.seed%3 != 0 }

@@ -118,7 +118,7 @@ func (c conn) RoundTrip(req *http.Request) (*http.Response, error) {
 	if f == lostResponse {
 		return nil, errLost
 	}
-	c.delivered(what, status, header, f != truncated)
+	c.delivered(what, req.Context().Value(pageKey{}) == what, status, header, f != truncated)
 	resp := &http.Response{
 		Status: http.StatusText(status), StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: header, Request: req, ContentLength: int64(len(body)),
@@ -254,8 +254,8 @@ func (p plan) retryAfter(what string, n int) string {
 // delivered logs what the client was told at this moment of what it asked for. A
 // refusal of one piece, after another was readable, freezes nothing yet: the
 // client asks once more for the latest that was, its witness, and a refusal of
-// that freezes.
-func (c conn) delivered(what string, status int, header http.Header, whole bool) {
+// that freezes. Own says that the connector asked for it, and no refusal did.
+func (c conn) delivered(what string, own bool, status int, header http.Header, whole bool) {
 	now := time.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -268,7 +268,7 @@ func (c conn) delivered(what string, status int, header http.Header, whole bool)
 		c.p.readable = what
 	}
 	switch {
-	case what == c.p.witness:
+	case what == c.p.witness && !own:
 		c.p.witness = ""
 	case status == 403 && strings.HasPrefix(what, "/items/") && c.p.readable != "" && c.p.readable != what:
 		c.p.witness = cmp.Or(c.p.witness, c.p.readable)
