@@ -72,6 +72,7 @@ type Config struct {
 	Trace   bool                         // Observe is told of each request, too
 	Spill   func() (pacing.Spill, error) // a file for an answer that is too large for memory; nil: all are in memory
 	Random  func() float64               // what jitter is drawn from; nil: math/rand/v2
+	Once    bool                         // a page that cannot be read is not asked for again: each answer is known before
 
 	// Exemplars returns attempts that a trace has, one for each bucket of durations at
 	// most. nil: none has one.
@@ -115,6 +116,7 @@ type Runner struct {
 	vouched  bool // something was asked for that had been readable
 
 	warned  map[warningKind]int
+	vain    int               // pages that were asked for again in vain since that helped
 	streaks map[string]streak // by stream
 	waits   map[string]*waits // by stream whose pass is under way
 }

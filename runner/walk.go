@@ -33,6 +33,8 @@ type course struct {
 	at      collection.Place
 	version string   // what it covers
 	guard   *repeats // knows the pages of the walk, and may know some before its checkpoint
+	once    bool     // its pages are not asked for again
+	again   int      // how many times its next page was asked for again
 	taken   func()   // called when the last slice that is fetched for now is being stored; nil: nobody waits for that
 }
 
@@ -41,7 +43,7 @@ func (r *Runner) walkBehind(ctx context.Context, c course, checkpoint collection
 	stream, at, version := c.stream, c.at, c.version
 	from := r.startAt(stream, at, checkpoint, version)
 	again := false               // a pass was made again, which a run does once in a walk
-	var asked *collection.Cursor // whose page was asked for a second time
+	var asked *collection.Cursor // whose page was asked for again
 	for skipped := 0; ; {
 		fresh := c.guard.fresh
 		reached, err := r.follow(ctx, c, checkpoint, from)
@@ -85,11 +87,12 @@ func (r *Runner) walkBehind(ctx context.Context, c course, checkpoint collection
 			}
 		}
 		if asked == nil || *asked != reached {
-			if later, ok := r.onceMore(ctx, c, stop); ok {
-				ctx, asked = later, &reached
-				checkpoint, from = reached, r.startAt(stream, at, reached, version)
-				continue
-			}
+			asked, c.again = &reached, 0
+		}
+		if later, ok := r.askAgain(ctx, c, stop); ok {
+			ctx, c.again = later, c.again+1
+			checkpoint, from = reached, r.startAt(stream, at, reached, version)
+			continue
 		}
 		r.met(at, stop)
 		if r.unsent() || r.goesOn(at, stop) {
@@ -112,7 +115,7 @@ func (r *Runner) walkBehind(ctx context.Context, c course, checkpoint collection
 			}
 			return nil
 		}
-		checkpoint, from = next, next
+		checkpoint, from, c.again = next, next, 0
 		skipped++
 	}
 }
@@ -193,6 +196,7 @@ func (r *Runner) follow(ctx context.Context, c course, checkpoint, from collecti
 		}
 		next = slice.Next
 		r.came(slice)
+		r.helped(c)
 		full := c.guard.full()
 		if goesOn := !next.Done && slice.Else == nil; goesOn && full == nil && r.ended() == nil {
 			under.add(slice, nil)

@@ -305,7 +305,7 @@ func (r *rehearser) run(ctx context.Context, path string, number int, s *stage, 
 		return err
 	}
 	on := &mortal{Ledger: ledger, s: s, later: time.Duration(number) * 30 * 24 * time.Hour}
-	work, err := runner.New(runner.Config{Connector: c, Ledger: on, Run: run, Concurrency: 1, Domain: "rehearsal", Base: s, Random: func() float64 { return 0 }})
+	work, err := runner.New(runner.Config{Connector: c, Ledger: on, Run: run, Concurrency: 1, Domain: "rehearsal", Base: s, Once: true, Random: func() float64 { return 0 }})
 	if err != nil {
 		return err
 	}
