@@ -75,7 +75,7 @@ func totalsOf(states []store.StreamState, lane collection.Lane) []live.StreamTot
 // totals returns what the events of the run do not carry.
 func (s *session) totals(deadline time.Time) live.Totals {
 	budget := s.run.Budget()
-	t := live.Totals{RequestCap: s.options.maxRequests, Requests: budget.Tally().Requests, Deadline: deadline}
+	t := live.Totals{Passed: s.run.Passed(), RequestCap: s.options.maxRequests, Requests: budget.Tally().Requests, Deadline: deadline}
 	t.Retries, t.RetryCap = budget.RetryTokens()
 	if pace, metrics, _, works := s.run.Pace(); works {
 		t.Metrics, t.Pace = metrics, pace

@@ -31,14 +31,15 @@ func TestExplainWhatIsLeft(t *testing.T) {
 		change func(*report.Explanation)
 		want   string // "": not known
 	}{
-		{"at what was learned", func(*report.Explanation) {}, "at this pace in about 6 min, for 1,200 requests"},
-		{"a list has more pages", func(e *report.Explanation) { e.Streams[1].Role = collection.List }, "at this pace in about 6 min, for 1,200 requests at least"},
-		{"a ceiling of a day is in the way", func(e *report.Explanation) { e.Pace.Constraints[1].Used = 19_999 }, "at this pace in about 86 min, for 1,200 requests"},
+		{"at what was learned", func(*report.Explanation) {}, "at this pace in about 6 min, for at most 1,200 requests"},
+		{"a list has more pages", func(e *report.Explanation) { e.Streams[1].Role = collection.List }, "at this pace in about 6 min, for at most 1,200 parents and a request or more each"},
+		{"some parents are deleted", func(e *report.Explanation) { e.Streams[0].Deleted = 600 }, "at this pace in about 3 min, for at most 600 requests"},
+		{"a ceiling of a day is in the way", func(e *report.Explanation) { e.Pace.Constraints[1].Used = 19_999 }, "at this pace in about 86 min, for at most 1,200 requests"},
 		{"another lane", func(e *report.Explanation) {
 			e.Runs[0].Lane = collection.Backfill
 			e.Streams[0].Lanes[0].Lane = collection.Backfill
 		},
-			"at this pace in about 10 s, for 1 request"},
+			"at this pace in about 10 s, for at most 1 request"},
 		{"the list is not at its end", func(e *report.Explanation) { e.Streams[0].Lanes[0].Complete = false }, ""},
 		{"nor is what it leads to", func(e *report.Explanation) {
 			e.Streams = append(e.Streams, store.StreamState{Stream: collection.Stream{Name: "comments", Role: collection.Detail, Parent: "details"}})

@@ -41,9 +41,27 @@ func (a *app) plan(ctx context.Context, name string) error {
 		return err
 	}
 	var e report.Explanation
+	wanted := map[string]int64{} // of the parents of a stream that asks for something of some of them only
 	err = a.look(ctx, []string{name}, func(v looked) error {
-		e, err = a.gather(ctx, v)
-		return err
+		if e, err = a.gather(ctx, v); err != nil {
+			return err
+		}
+		for _, s := range spec.Streams(target.Streams) {
+			wants := spec.Wants(s.Name, target.Params)
+			if wants == nil {
+				continue
+			}
+			wanted[s.Name] = 0
+			for parent, err := range v.db.Records(ctx, v.name, s.Parent) {
+				if err != nil {
+					return err
+				}
+				if parent.DeletedAt.IsZero() && wants(parent.Data) {
+					wanted[s.Name]++
+				}
+			}
+		}
+		return nil
 	})
 	if unknown, ok := errors.AsType[*problem.UnknownConnectorError](err); ok && unknown.Name == target.Name {
 		e, err = report.Explanation{}, nil // it never ran
@@ -52,7 +70,7 @@ func (a *app) plan(ctx context.Context, name string) error {
 		return err
 	}
 	now := time.Now()
-	plan := report.PlanOf(e, spec.Streams(target.Streams), collection.Incremental, func(stream string, at store.LaneState) *report.PlannedWindows {
+	plan := report.PlanOf(e, spec.Streams(target.Streams), collection.Incremental, wanted, func(stream string, at store.LaneState) *report.PlannedWindows {
 		if cut, ok := spec.Cut(stream, target.Params, at.Since, at.Complete, now); ok {
 			return &report.PlannedWindows{Count: cut.Windows, Seconds: cut.Width.Seconds(), Cap: cut.Cap}
 		}

@@ -304,6 +304,16 @@ func (r *Run) Pace() (now gate.Status, metrics collection.Metrics, first float64
 	return r.work.Pace(), r.work.Metrics(), r.first, true
 }
 
+// Passed returns, by stream, how many parents the run has looked at and asks for nothing of.
+func (r *Run) Passed() map[string]int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.work == nil {
+		return nil
+	}
+	return r.work.Passed()
+}
+
 // Streams returns the streams to collect; nil for all.
 func (r *Run) Streams() []string {
 	if len(r.Options.Streams) > 0 {

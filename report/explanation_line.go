@@ -22,7 +22,7 @@ type ExplanationLine struct {
 	Announced   []limitLine  `json:"announced"` // one for each limit of the provider
 	Changes     []changeLine `json:"changes"`
 	StopsFirst  []string     `json:"stops_first"`
-	Requests    *int64       `json:"requests_left"` // that are known of
+	Requests    *int64       `json:"requests_left"` // at most, one for each parent
 	Seconds     *float64     `json:"seconds_left"`  // that they take at this pace
 	Faster      string       `json:"faster"`
 	Accounts    []TurnLine   `json:"accounts,omitempty"` // where several take turns

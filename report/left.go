@@ -10,8 +10,8 @@ import (
 
 // A workLeft is the part of the work that is known to be left.
 type workLeft struct {
-	Requests int64
-	Least    bool // there may be more: a list can have any number of pages
+	Requests int64 // one for each parent; of some of these nothing may be wanted
+	Lists    bool  // some parents have a list, which can have any number of pages
 	In       time.Duration
 }
 
@@ -37,8 +37,8 @@ func (e Explanation) Left() *workLeft {
 			if parent == nil || !LaneOf(*parent, lane).Complete {
 				return nil
 			}
-			l.Requests += max(0, parent.Records-own.Done)
-			l.Least = l.Least || s.Role != collection.Detail
+			l.Requests += max(0, parent.Records-parent.Deleted-own.Done)
+			l.Lists = l.Lists || s.Role != collection.Detail
 		}
 	}
 	if l.Requests == 0 {
@@ -86,11 +86,11 @@ func (s Status) stream(name string) *store.StreamState {
 
 // Words says how long it takes: in about 38 min.
 func (l workLeft) Words() string {
-	least := ""
-	if l.Least {
-		least = " at least"
+	text := "at this pace in " + about(l.In) + ", for at most "
+	if l.Lists {
+		return text + words.Counted(l.Requests, "parent", "parents") + " and a request or more each"
 	}
-	return "at this pace in " + about(l.In) + ", for " + words.Counted(l.Requests, "request", "requests") + least
+	return text + words.Counted(l.Requests, "request", "requests")
 }
 
 // about says that d is no exact time.

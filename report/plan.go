@@ -83,9 +83,9 @@ func (s *PlannedStream) Ahead() string {
 
 // PlanOf returns the plan of a run of the streams of a connector in a lane, whose
 // state is e. Of a connector that never ran, e is the zero Explanation but for Now.
-// windows returns those in front of the list of a stream that stands as the lane says;
+// wanted has, by stream, how many parents have something that is wanted, if not all have. windows returns those in front of the list of a stream that stands as the lane says;
 // nil if there are none.
-func PlanOf(e Explanation, streams []collection.Stream, lane collection.Lane, windows func(stream string, at store.LaneState) *PlannedWindows) Plan {
+func PlanOf(e Explanation, streams []collection.Stream, lane collection.Lane, wanted map[string]int64, windows func(stream string, at store.LaneState) *PlannedWindows) Plan {
 	var p Plan
 	for _, s := range streams {
 		planned := PlannedStream{Stream: s.Name, Parent: s.Parent, Begins: "its start"}
@@ -96,7 +96,7 @@ func PlanOf(e Explanation, streams []collection.Stream, lane collection.Lane, wi
 			planned.Records = st.Records
 			planned.Begins = begins(at, s, e.Now)
 		}
-		planned.Parents = parentsAhead(e, s, at, lane)
+		planned.Parents = parentsAhead(e, s, at, lane, wanted)
 		if s.Parent != "" {
 			at = store.LaneState{} // each parent has a mark of its own
 		}
@@ -121,10 +121,7 @@ func PlanOf(e Explanation, streams []collection.Stream, lane collection.Lane, wi
 	if e.Known && e.Pace.PerSecond > 0 {
 		p.Pace = &e.Pace.PerSecond
 	}
-	if left := e.Left(); left != nil {
-		seconds := left.In.Seconds()
-		p.Least, p.Seconds = max(p.Least, left.Requests), &seconds
-	} else if takes := e.takes(p.Least).Seconds(); e.Known && takes > 0 {
+	if takes := e.takes(p.Least).Seconds(); e.Known && takes > 0 {
 		p.Seconds = &takes
 	}
 	return p
@@ -132,12 +129,15 @@ func PlanOf(e Explanation, streams []collection.Stream, lane collection.Lane, wi
 
 // parentsAhead returns how many parents of a stream the run would go to; nil if it has
 // none, or that is not known.
-func parentsAhead(e Explanation, s collection.Stream, at store.LaneState, lane collection.Lane) *int64 {
+func parentsAhead(e Explanation, s collection.Stream, at store.LaneState, lane collection.Lane, wanted map[string]int64) *int64 {
 	parent := e.stream(s.Parent)
 	if parent == nil || !LaneOf(*parent, lane).Complete || at.Complete && s.Refresh != collection.EachRun {
 		return nil
 	}
-	n := max(0, parent.Records-parent.Deleted)
+	n, some := wanted[s.Name]
+	if !some {
+		n = max(0, parent.Records-parent.Deleted)
+	}
 	if !at.Complete {
 		n = max(0, n-at.Done)
 	}

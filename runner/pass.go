@@ -135,6 +135,7 @@ type passage struct {
 	stream collection.Stream
 	home   collection.Place
 	at     collection.Cursor // the checkpoint; its token is the key of the parent that the pass goes on behind
+	passed int64             // parents that no partition is wanted of, so far
 	sent   string            // the key of the parent whose partition was last given to a worker; "": none since the checkpoint
 }
 
@@ -171,7 +172,7 @@ func (r *Runner) planFrom(ctx context.Context, p *passage, after, last string, b
 			return err
 		}
 		after = parents[len(parents)-1].Key
-		page, err := r.unsettled(ctx, p.stream, p.at.Version, busy, parents)
+		page, err := r.unsettled(ctx, p, busy, parents)
 		if err != nil {
 			return err
 		}
@@ -196,7 +197,8 @@ func (r *Runner) planFrom(ctx context.Context, p *passage, after, last string, b
 
 // unsettled returns the partitions of parents that are neither collected in
 // the version wanted, and for the bytes that the parent has, nor owed by a gap, which is recovery's to fill.
-func (r *Runner) unsettled(ctx context.Context, stream collection.Stream, pass string, busy *sync.Map, parents []collection.Parent) ([]task, error) {
+func (r *Runner) unsettled(ctx context.Context, p *passage, busy *sync.Map, parents []collection.Parent) ([]task, error) {
+	stream := p.stream
 	var tasks []task
 	var places []collection.Place
 	seen := map[collection.Partition]bool{}
@@ -208,17 +210,24 @@ func (r *Runner) unsettled(ctx context.Context, stream collection.Stream, pass s
 			}
 			continue
 		}
+		if !ok {
+			p.passed++
+			continue
+		}
 		// A partition in flight is not looked at: its checkpoint is moving.
-		if _, moving := busy.Load(partition); moving || !ok || seen[partition] {
+		if _, moving := busy.Load(partition); moving || seen[partition] {
 			continue
 		}
 		seen[partition] = true
 		if stream.Refresh == collection.EachRun {
-			version = pass
+			version = p.at.Version
 		}
 		at := collection.Place{Stream: stream.Name, Partition: partition, Lane: r.lane}
 		tasks, places = append(tasks, task{at: at, version: version, parent: parent.Key, stored: parent.Commit}), append(places, at)
 	}
+	r.mu.Lock()
+	r.passed[stream.Name] = max(r.passed[stream.Name], p.passed)
+	r.mu.Unlock()
 	states, err := r.Ledger.Places(ctx, places)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package runner_test
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -140,6 +141,37 @@ func TestARefusedAccountLeavesOneGapOfAPass(t *testing.T) {
 		}
 		if p.requests() < list+3 {
 			t.Error("nothing was refused")
+		}
+	})
+}
+
+// A choosy connector wants something of one in five items only.
+type choosy struct{ shelf }
+
+func (c choosy) Partition(stream string, parent collection.Parent) (collection.Partition, string, bool, error) {
+	p, version, ok, err := c.shelf.Partition(stream, parent)
+	return p, version, ok && strings.HasSuffix(parent.Key, "3"), err
+}
+
+// TestParentsThatAreNotWantedAreCounted: each once, however many passes a run makes.
+func TestParentsThatAreNotWantedAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		for range 2 {
+			r, err := runner.New(runner.Config{
+				Connector: choosy{}, Ledger: m, Base: &provider{n: 40}, Concurrency: 2,
+				Run: collection.Run{ID: "r", Connector: "shelf", Mode: collection.Forward, Lane: collection.Incremental},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := r.Do(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got, want := r.Passed(), map[string]int64{"details": 36, "notes": 36}; !maps.Equal(got, want) {
+				t.Errorf("passed over %v, want %v", got, want)
+			}
+			m = m.reopen()
 		}
 	})
 }

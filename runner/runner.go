@@ -27,6 +27,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -110,6 +111,7 @@ type Runner struct {
 	done        map[collection.Place]bool // homes that need nothing more in this run
 	begunBefore map[string]bool           // streams that the run went on with, or left as they were
 	begun       map[collection.Place]bool // places whose walk began anew though it was not finished
+	passed      map[string]int64          // by stream, the parents that no partition is wanted of
 	passing     map[string]bool           // streams whose pass finds again what was not finished
 
 	vouching sync.Mutex
@@ -138,7 +140,7 @@ func New(c Config) (*Runner, error) {
 	if c.Concurrency = provider.InFlight(asked); asked <= 0 {
 		c.Concurrency *= 1 + len(c.More)
 	}
-	r := &Runner{Config: c, lane: c.Run.Lane, commits: newCommitter(c.Ledger, c.Budget.Tally), left: map[collection.Place]bool{}, done: map[collection.Place]bool{}, begunBefore: map[string]bool{}, begun: map[collection.Place]bool{}, passing: map[string]bool{}, warned: map[warningKind]int{}, streaks: map[string]streak{}, waits: map[string]*waits{}}
+	r := &Runner{Config: c, lane: c.Run.Lane, commits: newCommitter(c.Ledger, c.Budget.Tally), left: map[collection.Place]bool{}, done: map[collection.Place]bool{}, begunBefore: map[string]bool{}, begun: map[collection.Place]bool{}, passed: map[string]int64{}, passing: map[string]bool{}, warned: map[warningKind]int{}, streaks: map[string]streak{}, waits: map[string]*waits{}}
 
 	r.streams = c.Connector.Streams()
 	for _, name := range c.Streams {
@@ -251,6 +253,14 @@ func (r *Runner) Tally() collection.Tally {
 	t := r.tally
 	t.Requests, t.Retries, t.Throttled = sent.Requests, sent.Retries, sent.Throttled
 	return t
+}
+
+// Passed returns, by stream, how many of the parents that the run looked at have no
+// partition that is wanted.
+func (r *Runner) Passed() map[string]int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.passed)
 }
 
 // Stops returns the first stop of each reason that the run met, in the order

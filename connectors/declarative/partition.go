@@ -1,6 +1,7 @@
 package declarative
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -26,13 +27,9 @@ func (c *connector) Partition(stream string, parent collection.Parent) (p collec
 		return fmt.Errorf("%s: %w", stream, &collection.Stop{Reason: collection.SchemaDrift, Detail: what})
 	}
 	if st.When != nil {
-		record, err := notation.DecodeJSON(parent.Data)
-		if err != nil {
-			return "", "", false, drift("a parent is not JSON")
-		}
-		wanted, err := st.When.Holds(map[string]any{st.Parent: record, "params": c.params})
-		if err != nil {
-			return "", "", false, drift("`when` cannot be computed for a parent")
+		wanted, wrong := wants(st, parent.Data, c.params)
+		if wrong != "" {
+			return "", "", false, drift(wrong)
 		}
 		if !wanted {
 			return "", "", false, nil
@@ -54,4 +51,33 @@ func (c *connector) Partition(stream string, parent collection.Parent) (p collec
 		version, _ = compile.RawText(raw)
 	}
 	return collection.NewPartition(vars), version, true, nil
+}
+
+// wants reports whether the `when` of a stream holds for a parent, or why that cannot be said.
+func wants(st *compile.Stream, parent []byte, params map[string]string) (wanted bool, wrong string) {
+	record, err := notation.DecodeJSON(parent)
+	if err != nil {
+		return false, "a parent is not JSON"
+	}
+	if wanted, err = st.When.Holds(map[string]any{st.Parent: record, "params": params}); err != nil {
+		return false, "`when` cannot be computed for a parent"
+	}
+	return wanted, ""
+}
+
+// Wants returns what reports whether a stream asks for anything of a parent, which is given
+// as it is stored; nil if it asks for something of all of them.
+func (s *Spec) Wants(stream string, params map[string]string) func(parent []byte) bool {
+	st := s.file.Stream(stream)
+	if st == nil || st.When == nil {
+		return nil
+	}
+	given := map[string]string{}
+	for _, p := range s.file.Params {
+		given[p.Name] = cmp.Or(params[p.Name], p.Default)
+	}
+	return func(parent []byte) bool {
+		wanted, _ := wants(st, parent, given)
+		return wanted
+	}
 }

@@ -115,12 +115,13 @@ func (d *Display) count(e collection.Event) {
 
 // counted returns the totals of all streams. The records of one stream are the
 // partitions of those whose parent it is.
-func (d *Display) counted() []StreamTotal {
+func (d *Display) counted(passed map[string]int64) []StreamTotal {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	streams := slices.Clone(d.streams)
 	for i := range streams {
 		child := &streams[i]
+		child.Passed = passed[child.Stream]
 		for _, parent := range streams {
 			if parent.Stream == child.Parent {
 				child.Parents, child.Final = parent.Records, parent.Complete
@@ -143,7 +144,7 @@ func (d *Display) sample(start time.Time) {
 			return
 		case now := <-tick.C:
 			totals := d.totals()
-			totals.Streams = d.counted()
+			totals.Streams = d.counted(totals.Passed)
 			d.view.Sample(now, totals)
 			if d.events != nil && now.After(next) {
 				next = now.Add(d.every)

@@ -133,7 +133,7 @@ func (w *Events) Progress(f Frame) {
 	p := &progressLine{
 		Slices: f.Slices, Records: f.Records, Quarantined: f.Rejected,
 		Requests: f.Requests, RequestCap: jsonout.OrNull(f.Cap), GapsOpened: f.Opened,
-		Partitions: jsonout.OrNull(f.Total.Parents), RatePerSecond: f.RateNow,
+		Partitions: jsonout.OrNull(f.Total.most()), RatePerSecond: f.RateNow,
 		LearnedPerSecond: jsonout.OrNull(f.Learned), CeilingPerSecond: jsonout.OrNull(f.Ceiling),
 		Limit: report.Limit(&f.Limit), WaitingSeconds: f.Waiting.Seconds(), SecondsLeft: jsonout.OrNull(f.Ends.In.Seconds()),
 		StopsFirst: jsonout.OrNull(string(f.Ends.Reason)), Metrics: report.MetricsOf(f.Metrics),

@@ -104,15 +104,19 @@ func sliceLine(f Frame, wide bool, c term.Caps) string {
 	if t.Parents == 0 {
 		return label + fmt.Sprintf("%s saved · total unknown, %s does not say", words.Count(f.Slices), words.Clean(f.Provider))
 	}
-	text := fmt.Sprintf("%s of %s %s", words.Count(t.Done), words.Count(t.Parents), words.Clean(t.Parent))
+	most := ""
+	if t.Passed > 0 && t.settled() < t.Parents {
+		most = "at most "
+	}
+	text := fmt.Sprintf("%s of %s%s %s", words.Count(t.Done), most, words.Count(t.most()), words.Clean(t.Parent))
 	if !t.Final {
 		return label + text + " known so far"
 	}
-	text += " · " + words.Percent(t.Done, t.Parents)
+	text += " · " + words.Percent(min(t.settled(), t.Parents), t.Parents)
 	if !wide {
 		return label + text
 	}
-	return label + bar(t.Done, t.Parents, 30, c) + " " + text
+	return label + bar(min(t.settled(), t.Parents), t.Parents, 30, c) + " " + text
 }
 
 // savedWords counts the records that are stored: of all runs, or what this one

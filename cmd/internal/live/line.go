@@ -97,7 +97,7 @@ func (f Frame) Line(style Style) string {
 	w := newLine(f.Now, style, priorityInfo, f.Connector, "progress")
 	w.add("stream", f.Stream)
 	if f.Total.Parents > 0 {
-		w.add("partitions", fmt.Sprintf("%d/%d", f.Total.Done, f.Total.Parents))
+		w.add("partitions", fmt.Sprintf("%d/%d", f.Total.Done, f.Total.most()))
 	}
 	w.add("slices", fmt.Sprint(f.Slices)).add("records", fmt.Sprint(f.Records))
 	paces := words.Rates(f.RateNow, f.Learned, f.Ceiling)

@@ -14,7 +14,8 @@ import (
 // means not known, or no limit.
 type Totals struct {
 	Streams    []StreamTotal
-	Requests   int64 // attempts of this run so far
+	Passed     map[string]int64 // by stream, parents that this run looked at and asks for nothing of
+	Requests   int64            // attempts of this run so far
 	RequestCap int64
 	Retries    float64 // retry tokens left
 	RetryCap   float64
@@ -29,10 +30,17 @@ type StreamTotal struct {
 	Parent   string // the stream whose records are the partitions; "" for none
 	Records  int64
 	Done     int64 // partitions walked to their end
-	Parents  int64 // partitions there are
+	Parents  int64 // of the partitions; of some of them none may be wanted
+	Passed   int64 // of these, those that this run looked at and that have no wanted partition
 	Final    bool  // Parents does not grow any more in this run
 	Complete bool  // the whole walk reached its end
 }
+
+// settled returns the parents that need nothing more.
+func (s StreamTotal) settled() int64 { return s.Done + s.Passed }
+
+// most returns how many partitions are wanted at most.
+func (s StreamTotal) most() int64 { return max(s.Done, s.Parents-s.Passed) }
 
 const (
 	// sparkCell is the time of one column of the sparkline: short enough for a
@@ -209,7 +217,7 @@ func (v *View) Sample(now time.Time, t Totals) {
 	m.Saved, m.Total = 0, StreamTotal{}
 	var done int64
 	for _, s := range t.Streams {
-		m.Saved, done = m.Saved+s.Records, done+s.Done
+		m.Saved, done = m.Saved+s.Records, done+s.settled()
 		if s.Stream == m.Stream {
 			m.Total = s
 		}
@@ -301,8 +309,8 @@ func (v *View) ends(now time.Time, t Totals) ends {
 	left, known := remaining(t.Streams)
 	if done := last.done - first.done; known && done > 0 {
 		sooner("", scale(worked, left, done))
-		if total := v.shown.Total; e.Reason != "" && left == total.Parents-total.Done {
-			e.Near = min(total.Parents, total.Done+int64(float64(done)*float64(e.In)/float64(worked)))
+		if total := v.shown.Total; e.Reason != "" && left == total.Parents-total.settled() {
+			e.Near = min(total.Parents, total.settled()+int64(float64(done)*float64(e.In)/float64(worked)))
 		}
 	}
 	return e
@@ -314,7 +322,7 @@ func remaining(streams []StreamTotal) (left int64, known bool) {
 	for _, s := range streams {
 		switch {
 		case s.Parent != "" && s.Final:
-			left += max(0, s.Parents-s.Done)
+			left += max(0, s.Parents-s.settled())
 		case !s.Complete:
 			return 0, false
 		}

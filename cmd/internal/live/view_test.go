@@ -1,6 +1,7 @@
 package live
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -204,6 +205,38 @@ func TestTimeLeftIsKnownOrNotSaid(t *testing.T) {
 	near("far slower than before", work(40*time.Second, 0, all), 0)
 	listing := func(n int64) []StreamTotal { return append(streams(n, 0), StreamTotal{Stream: "teams"}) }
 	near("a list is under way", work(100*time.Second, 2, listing), 0)
+}
+
+// Parents of which nothing is wanted are settled when the run has looked at them: they are no
+// partitions, and the time left is that of the parents that it has not looked at.
+func TestWhatIsNotWantedIsNotAhead(t *testing.T) {
+	v, now := &View{}, noon
+	v.Observe(collection.Event{Time: now, Kind: collection.SliceCommitted, Stream: "details", Slice: &collection.SliceInfo{}})
+	sample := func(n int64) {
+		v.Sample(now, Totals{Requests: n, Streams: []StreamTotal{
+			{Stream: "items", Complete: true}, {Stream: "details", Parent: "items", Done: n, Passed: 9 * n, Parents: 3000, Final: true},
+		}})
+		now = now.Add(time.Second)
+	}
+	for n := range int64(101) {
+		sample(n)
+	}
+	f := v.Frame(now)
+	if got, want := f.Ends.In, 200*time.Second; got != want {
+		t.Errorf("%v is left, want %v", got, want)
+	}
+	if got, want := f.Line(""), "partitions=100/2100 "; !strings.Contains(got, want) {
+		t.Errorf("the line of progress is %q, want %s in it", got, want)
+	}
+	if got, want := sliceLine(f, false, term.Caps{UTF8: true}), "slices    100 of at most 2,100 items · 33.3%"; got != want {
+		t.Errorf("the block says %q, want %q", got, want)
+	}
+	for n := int64(101); n <= 300; n++ {
+		sample(n)
+	}
+	if got, want := sliceLine(v.Frame(now), false, term.Caps{UTF8: true}), "slices    300 of 300 items · 100.0%"; got != want {
+		t.Errorf("at its end the block says %q, want %q", got, want)
+	}
 }
 
 // A wait is shown until it ends, and only if it is worth a word.
