@@ -7,6 +7,7 @@ import (
 	"collect/cmd/internal/term"
 	"collect/internal/words"
 	"collect/report"
+	"collect/report/limit"
 )
 
 // renderExplanation answers, for a person, why the pace is what it is, what changed it,
@@ -24,8 +25,9 @@ func renderExplanation(e report.Explanation, columns int, c term.Caps) string {
 	if !e.Known {
 		page.Fact("?", "nothing is known of the pace yet: no run has ended")
 	}
-	for _, limit := range e.Announced() {
-		page.Fact("announced", limit)
+	page.Fact("latest", limit.Failures(&e.Pace))
+	for _, said := range e.Announced() {
+		page.Fact("announced", said)
 	}
 	for i := range e.Accounts {
 		page.Fact("token", words.Clean(e.Accounts[i].From)+": "+e.Accounts[i].TurnWords(e.Now))

@@ -260,6 +260,9 @@ func (e Explanation) Faster() string {
 		return "Nothing on our side: requests are not paced."
 	}
 	text := strings.ReplaceAll(limit.For(b, limit.HeldBy(&e.Pace, b)).Do, "NAME", words.Clean(e.Name+e.Flags))
+	if failures := limit.Failures(&e.Pace); failures != "" && (b.Name == gate.InFlightMax || b.Name == gate.Unused) {
+		text += " " + failures + ", and each of them takes its time."
+	}
 	if refused := e.Newest().Tally.Throttled; b.Name == gate.Learned && refused > 0 {
 		text += fmt.Sprintf(" In the last run it did so %s.", words.Counted(refused, "time", "times"))
 	}

@@ -121,7 +121,7 @@ var unlikePages = cleaner{
 	regexp.MustCompile(`(?m)^(# |process_|go_|promhttp_).*$`),
 	regexp.MustCompile(`(?m)^collect_[a-z_]*(seconds|timestamp|bytes|per_second)[a-z_]*(\{.*\})? .*$`),
 	regexp.MustCompile(`"(time|wait|receive|send|connect|dns|ssl|blocked|size|headersSize|bodySize)":\s*-?[0-9.e+-]+`),
-	regexp.MustCompile(`(?m)requests in flight: .*$|an answer, so .*$`),               // how quick the answers were
+	regexp.MustCompile(`(?m)requests in flight: .*$|a request, so .*$`),               // how quick the answers were
 	regexp.MustCompile(`(?:x|y|x1|x2|y1|y2|width|height|points|d)="[0-9MLHVZ., -]+"`), // where time puts what a picture shows
 	regexp.MustCompile(`[0-9.,]+(/s| per min| MB| GB| KB| kB|B)\b`),
 }

@@ -107,7 +107,7 @@ func (g *Gate) used(u *usage.Kept) (all []Constraint) {
 		all = append(all, flying)
 	}
 	if u != nil && u.Held == usage.ByNothing {
-		all = append(all, Constraint{Name: Unused, PerSecond: u.PerSecond})
+		all = append(all, Constraint{Name: Unused, PerSecond: u.PerSecond, Latency: u.Latency})
 	}
 	return all
 }

@@ -144,6 +144,15 @@ func TestEachBoundBinds(t *testing.T) {
 			return good, 700 * ms
 		}},
 		{name: "two that are slow", provider: ceiling(50), workers: 2, requests: 100, answer: slowly, want: gate.InFlightMax},
+		{name: "eight that are slower than the pace", provider: ceiling(8), workers: 8, requests: 200, want: gate.InFlightMax, answer: func(i, _ int, _ time.Time) (gate.Outcome, time.Duration) {
+			return good, 1300*ms + time.Duration(i*7%5)*100*ms
+		}},
+		{name: "one in eight is given up", provider: ceiling(10), workers: 8, requests: 600, want: gate.InFlightMax, answer: func(i, _ int, _ time.Time) (gate.Outcome, time.Duration) {
+			if i%8 == 3 {
+				return gate.Outcome{Signal: law.Silent, Hold: -1, Why: "no answer in time"}, 30 * time.Second
+			}
+			return good, 50 * ms
+		}},
 		{name: "a run that thinks", provider: ceiling(50), workers: 2, think: time.Second, requests: 100, answer: slowly, want: gate.Unused},
 		{name: "one after the other", provider: ceiling(50), slots: 4, requests: 100, answer: slowly, want: gate.Unused},
 		{name: "a silence", provider: ceiling(20), requests: 10, answer: last(10, gate.Outcome{Signal: law.Throttled, Hold: 20 * time.Second}), want: gate.HoldOf},
@@ -209,10 +218,34 @@ func check(t *testing.T, name string, g *gate.Gate, now time.Time, want gate.Bou
 		read.Latency != limit.Latency || !same(read.Until, limit.Until) || !same(read.Since, limit.Since) || !same(read.Again, limit.Again) {
 		t.Errorf("%s: saved as\n%+v\nlive it is\n%+v", name, *read, *limit)
 	}
+	if kept.Ended != live.Ended || kept.Failed != live.Failed {
+		t.Errorf("%s: saved are %d failures of %d, live %d of %d", name, kept.Failed, kept.Ended, live.Failed, live.Ended)
+	}
 	if math.Abs(kept.Learned-live.Learned) > 1e-6*live.Learned {
 		t.Errorf("%s: saved are %v/s, live %v/s are learned", name, kept.Learned, live.Learned)
 	}
 	if again, err := gate.Inspect(resume(t, collection.Provider{Ceilings: nil}, saved, now).Snapshot(now), now); err != nil || again.Binding() == "" {
 		t.Errorf("%s: the next process knows nothing: %v", name, err)
+	}
+}
+
+// TestLatestFailuresAreCounted: what failed, and what got no answer, and not what was
+// refused.
+func TestLatestFailuresAreCounted(t *testing.T) {
+	sc := scene{provider: collection.Provider{Ceilings: []collection.Ceiling{{Count: 10, Per: time.Second}}}, requests: 64,
+		answer: func(i, _ int, _ time.Time) (gate.Outcome, time.Duration) {
+			switch i % 16 {
+			case 3:
+				return gate.Outcome{Signal: law.Silent, Hold: -1, Why: "no answer in time"}, time.Second
+			case 7:
+				return failing, 20 * ms
+			case 11:
+				return gate.Outcome{Signal: law.Throttled, Hold: -1, Why: "answered 429"}, 20 * ms
+			}
+			return good, 20 * ms
+		}}
+	g, now := sc.play(t)
+	if s := g.Status(now); s.Failed != 4 || s.Ended != 32 {
+		t.Errorf("%d of the latest %d failed, want 4 of 32", s.Failed, s.Ended)
 	}
 }

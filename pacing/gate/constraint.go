@@ -41,6 +41,9 @@ type Status struct {
 	Released     bool      // it was frozen, and an operator released it: the next request is the one test that decides
 	FrozenUntil  time.Time // when one test request may go out; zero: only an operator releases it
 
+	Ended  int // the latest requests that did,
+	Failed int // of which so many failed or got no answer
+
 	Constraints []Constraint // all that limit the pace, in a fixed order; one of them binds
 }
 
@@ -83,7 +86,7 @@ type Constraint struct {
 	Used      int           // of Count, now
 	Lowered   *Lowered      // by an operator; nil: all of the ceiling may be used
 	PerSecond float64       // the highest pace under it; 0: it is no pace
-	Latency   time.Duration // of an answer, which makes a pace of what is in flight; 0: not known
+	Latency   time.Duration // for which a request is on its way, answered or not, which makes a pace of what is in flight; 0: not known
 	Until     time.Time     // nothing leaves before; zero: something may, or a person must act
 	Since     time.Time     // when it was learned or decided; zero: not known
 	Again     time.Time     // when more is tried; zero: with the answers that come, or never

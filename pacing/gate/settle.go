@@ -62,9 +62,7 @@ func (g *Gate) Settle(at time.Time, p Pass, o *Outcome) (changes []collection.Ev
 		}
 	}
 	g.slots.Release(f.slot, flown(o), took)
-	if o.Signal == law.Succeeded {
-		g.pulse.Answer(took)
-	}
+	g.pulse.End(o.Signal == law.Failed || o.Signal == law.Silent && o.Why != "", now)
 	if g.calm && o.isPlain() {
 		changes, save = g.answered(f, o, now)
 	} else {

@@ -25,7 +25,7 @@ func (g *Gate) Snapshot(at time.Time) []byte {
 		Clamp:      g.clamp.Keep(&g.clock),
 		Routes:     g.routes.Keep(&g.clock, now),
 		Quotas:     g.quotas.keep(&g.clock),
-		Usage:      g.usage(),
+		Usage:      g.usage(now),
 		Windows:    g.windows.Keep(&g.clock, now),
 	}
 	if k.Tried = g.routes.Tried(); g.settled {

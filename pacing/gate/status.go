@@ -18,7 +18,7 @@ func (g *Gate) Status(at time.Time) Status {
 	if g.unpaced {
 		bound = 0
 	}
-	return g.status(picture{rate: g.Rate(), bound: bound, usage: g.usage(), recorded: at}, now)
+	return g.status(picture{rate: g.Rate(), bound: bound, usage: g.usage(now), recorded: at}, now)
 }
 
 func (g *Gate) status(p picture, now law.Moment) Status {
@@ -40,6 +40,9 @@ func (g *Gate) status(p picture, now law.Moment) Status {
 	}
 	if s.Released = g.freeze.Released; g.freeze.Frozen && !s.Released {
 		s.Frozen, s.FreezeReason, s.FreezeNote, s.FrozenUntil = true, g.freeze.Reason, g.freeze.Note, g.freeze.Ends(&g.clock)
+	}
+	if p.usage != nil {
+		s.Ended, s.Failed = p.usage.Ended, p.usage.Failed
 	}
 	s.Constraints = g.constraints(s, p, now)
 	return s

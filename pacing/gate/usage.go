@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"collect/pacing/gate/internal/usage"
+	"collect/pacing/law"
 )
 
 // Rate returns the learned pace in requests per second, of all routes that
@@ -30,11 +31,12 @@ func (g *Gate) Most() float64 {
 
 // usage returns how the latest requests used what they were allowed. Of several
 // routes it is the slowest that is held back.
-func (g *Gate) usage() *usage.Kept {
+func (g *Gate) usage(now law.Moment) *usage.Kept {
 	if g.sent == 0 || g.sent < usage.Least && g.usedBefore != nil {
 		return g.usedBefore
 	}
-	k := &usage.Kept{PerSecond: g.pulse.PerSecond(g.sent, g.left), InFlight: g.slots.Limit(), Latency: g.pulse.Latency}
+	k := g.pulse.Read(g.sent, g.left, now)
+	k.InFlight = g.slots.Limit()
 	slowest := 0.0
 	for i, r := range g.routes.All {
 		held := r.Usage.Held()
@@ -46,14 +48,16 @@ func (g *Gate) usage() *usage.Kept {
 			k.Held = held
 		}
 	}
-	// Where there are as many workers as slots, none waits for one. What is in
-	// flight is how many leave times how long each is on its way (Little's law).
-	if k.Held == usage.ByNothing && k.PerSecond*k.Latency.Seconds() >= full*float64(g.slots.Max()) {
+	// Where there are as many workers as slots, none waits for one. And where they are
+	// just enough for less than the pace, each may wait a little for the pace as well.
+	taken := k.OnTheWay >= full*float64(g.slots.Max())
+	if taken && (k.Held == usage.ByNothing || k.Held == usage.ByTime && k.PerSecond < lags*slowest) {
 		k.Held = usage.BySlot
 	}
-	return k
+	return &k
 }
 
-// full is the share of the slots that are in use on average when they are what
-// limits the pace.
-const full = 0.8
+const (
+	full = 0.8 // share of the slots that are in use on average when they are what limits the pace,
+	lags = 0.9 // and of the pace that leaves then, at most
+)

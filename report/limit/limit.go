@@ -111,12 +111,12 @@ var table = []Words{
 	}, {
 		Bound: gate.InFlightMax, Name: "requests in flight",
 		Is:     "no more requests may be on their way at once, and each takes its time",
-		Figure: "requests at once, how long an answer takes, and the pace that makes", Who: "you",
+		Figure: "requests at once, how long one takes, answered or not, and the pace that makes", Who: "you",
 		Do: "More requests in flight, if the provider does not mind: --concurrency N, or under `provider:` in the connector file: `concurrency: {max: N}`.",
 	}, {
 		Bound: gate.Unused, Name: "the run itself",
 		Is:     "requests leave as soon as the run asks for them: a list is read page after page",
-		Figure: "the pace that the run makes use of", Who: "nobody",
+		Figure: "the pace that the run makes use of, and how long a request takes", Who: "nobody",
 		Do: "Nothing about the pace: the run asks for no more. Larger pages, if the provider has them, get more with each request.",
 	},
 }
@@ -179,7 +179,11 @@ func Detail(k *gate.Constraint, now time.Time) string {
 		}
 	case gate.InFlightMax:
 		if k.Latency > 0 {
-			add("%s an answer, so %s", latencyWords(k.Latency), words.Rate(k.PerSecond))
+			add("%s a request, so %s", latencyWords(k.Latency), words.Rate(k.PerSecond))
+		}
+	case gate.Unused:
+		if k.Latency > 0 {
+			add("%s a request", latencyWords(k.Latency))
 		}
 	case gate.Undeclared:
 		add("earned so far")
@@ -202,7 +206,15 @@ func Detail(k *gate.Constraint, now time.Time) string {
 	return strings.Join(parts, ", ")
 }
 
-// latencyWords says how long an answer takes: 40 ms, 1.2 s.
+// Failures says how many of the latest requests brought nothing; "" if all did.
+func Failures(s *gate.Status) string {
+	if s.Failed == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of the latest %s failed or got no answer", s.Failed, words.Counted(int64(s.Ended), "request", "requests"))
+}
+
+// latencyWords says how long a request takes: 40 ms, 1.2 s.
 func latencyWords(d time.Duration) string {
 	if d < time.Second {
 		return fmt.Sprintf("%d ms", max(1, d.Milliseconds()))

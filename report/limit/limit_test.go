@@ -64,9 +64,10 @@ func TestLimitText(t *testing.T) {
 		{gate.Constraint{Name: gate.Slow, PerSecond: 3.5, Since: earlier}, "late answers: 3.5/s, last confirmed 2 min ago"},
 		{gate.Constraint{Name: gate.Rising, PerSecond: 2}, "the rising start: 2.0/s"},
 		{gate.Constraint{Name: gate.Places, Count: 3, Since: earlier}, "refusals in flight: 3 at once, last confirmed 2 min ago"},
-		{gate.Constraint{Name: gate.InFlightMax, Count: 8, Latency: 400 * time.Millisecond, PerSecond: 20, Blocks: true}, "requests in flight: 8 at once, 400 ms an answer, so 20.0/s"},
+		{gate.Constraint{Name: gate.InFlightMax, Count: 8, Latency: 400 * time.Millisecond, PerSecond: 20, Blocks: true}, "requests in flight: 8 at once, 400 ms a request, so 20.0/s"},
 		{gate.Constraint{Name: gate.InFlightMax, Count: 8}, "requests in flight: 8 at once"},
 		{gate.Constraint{Name: gate.Unused, PerSecond: 1.2}, "the run itself: 1.2/s"},
+		{gate.Constraint{Name: gate.Unused, PerSecond: 0.35, Latency: 2900 * time.Millisecond}, "the run itself: 21/min, 2.9 s a request"},
 	} {
 		s := bound(tc.k)
 		if got := Text(&s, noon); got != tc.want {

@@ -57,44 +57,69 @@ func (u *Usage) Held() Holder {
 	return ByNothing
 }
 
-// A Pulse measures how fast requests leave, and how long answers take.
+// A Pulse measures how fast requests leave, for how long they are on their way, and
+// how many of them fail.
 type Pulse struct {
 	from, next sighting
-	Latency    time.Duration // a moving average; 0: not known
+	busy       time.Duration // that all requests together were on their way,
+	at         law.Moment    // until then,
+	flying     int           // and how many have been since
+	ended      uint64
+	failed     uint32 // a bit for each that ended, the latest is the lowest: it got no usable answer
 }
 
-// A sighting is how many requests had left at a moment.
+// A sighting is how many requests had left at a moment, and for how long all
+// of them had been on their way.
 type sighting struct {
 	sent uint64
 	at   law.Moment
+	busy time.Duration
 }
 
 // Leave notes the sent-th request.
 func (p *Pulse) Leave(sent uint64, now law.Moment) {
+	p.pass(now)
+	p.flying++
 	if p.from.sent == 0 {
-		p.from = sighting{sent, now}
+		p.from = sighting{sent, now, p.busy}
 		p.next = p.from
 	}
 	if sent-p.next.sent >= looksBack {
-		p.from, p.next = p.next, sighting{sent, now}
+		p.from, p.next = p.next, sighting{sent, now, p.busy}
 	}
 }
 
-// Answer notes that an answer took so long.
-func (p *Pulse) Answer(took time.Duration) {
-	if p.Latency == 0 {
-		p.Latency = took
+// End notes the end of a request.
+func (p *Pulse) End(failed bool, now law.Moment) {
+	p.pass(now)
+	p.flying--
+	p.ended++
+	p.failed <<= 1
+	if failed {
+		p.failed |= 1
 	}
-	p.Latency += (took - p.Latency) / 16
 }
 
-// PerSecond returns the rate at which the latest requests left; 0 if that is not
-// known.
-func (p *Pulse) PerSecond(sent uint64, left law.Moment) float64 {
-	if left <= p.from.at {
-		return 0
+func (p *Pulse) pass(now law.Moment) {
+	p.busy += time.Duration(p.flying) * (now - p.at)
+	p.at = now
+}
+
+// Read returns what was measured as the sent-th request was the latest, which left
+// at a moment.
+func (p Pulse) Read(sent uint64, left, now law.Moment) (k Kept) {
+	k.Ended = int(min(p.ended, looksBack))
+	k.Failed = bits.OnesCount32(p.failed)
+	if p.flying > 0 {
+		left = max(left, now) // the next one could have left since
 	}
-	return float64(sent-p.from.sent) / (left - p.from.at).Seconds()
+	p.pass(now)
+	if over, n := (left - p.from.at).Seconds(), sent-p.from.sent; over > 0 {
+		k.PerSecond = float64(n) / over
+		k.OnTheWay = (p.busy - p.from.busy).Seconds() / over
+	}
+	k.Latency = (p.busy - p.from.busy) / time.Duration(max(1, sent-p.from.sent))
+	return k
 }
 
 // Kept is how the latest requests used what they were allowed, as it is
@@ -104,5 +129,8 @@ type Kept struct {
 	Route     int           `json:"route,omitempty"`      // that was held back by a time
 	PerSecond float64       `json:"per_second,omitempty"` // requests that left
 	InFlight  int           `json:"in_flight,omitempty"`  // that may be at once
-	Latency   time.Duration `json:"latency_ns,omitempty"` // of an answer
+	OnTheWay  float64       `json:"on_the_way,omitempty"` // that were at once, on average
+	Latency   time.Duration `json:"latency_ns,omitempty"` // for which each was, whether it was answered or not
+	Ended     int           `json:"ended,omitempty"`      // the latest that did,
+	Failed    int           `json:"failed,omitempty"`     // of which so many got no usable answer
 }
