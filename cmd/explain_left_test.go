@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -35,6 +36,12 @@ func TestExplainWhatIsLeft(t *testing.T) {
 		{"a list has more pages", func(e *report.Explanation) { e.Streams[1].Role = collection.List }, "at this pace in about 6 min, for at most 1,200 parents and a request or more each"},
 		{"some parents are deleted", func(e *report.Explanation) { e.Streams[0].Deleted = 600 }, "at this pace in about 3 min, for at most 600 requests"},
 		{"a ceiling of a day is in the way", func(e *report.Explanation) { e.Pace.Constraints[1].Used = 19_999 }, "at this pace in about 86 min, for at most 1,200 requests"},
+		{"so is a limit that is announced", func(e *report.Explanation) {
+			e.Pace.Announced = []gate.Quota{{Limit: 60, Remaining: 30, Window: time.Minute, Ends: noon.Add(30 * time.Second), Told: noon}}
+		}, "at this pace in about 20 min, for at most 1,200 requests"},
+		{"of which all is granted anew", func(e *report.Explanation) {
+			e.Pace.Announced = []gate.Quota{{Limit: 1200, Remaining: 0, Window: time.Hour, Ends: noon, Told: noon}}
+		}, "at this pace in about 6 min, for at most 1,200 requests"},
 		{"another lane", func(e *report.Explanation) {
 			e.Runs[0].Lane = collection.Backfill
 			e.Streams[0].Lanes[0].Lane = collection.Backfill
@@ -67,5 +74,34 @@ func TestExplainWhatIsLeft(t *testing.T) {
 	slow.Pace.Constraints = []gate.Constraint{{Name: gate.Learned, PerSecond: 1e-300}}
 	if left := slow.Left(); left == nil || left.In < 24*time.Hour {
 		t.Errorf("at hardly any pace: %+v", left)
+	}
+}
+
+// What the provider announces ends a run before the work is done, or it does not.
+func TestExplainAQuotaThatEndsTheRun(t *testing.T) {
+	day := gate.Quota{Limit: 300, Remaining: 102, Window: 24 * time.Hour, Ends: noon.Add(15 * time.Hour), Told: noon}
+	for _, test := range []struct {
+		name   string
+		change func(e *report.Explanation, q *gate.Quota)
+		want   string
+	}{
+		{"a day's", func(*report.Explanation, *gate.Quota) {}, "the provider's quota, at this pace in about 40 s: 102 of 300 requests are left until 2026-11-22 03:00 UTC"},
+		{"enough", func(_ *report.Explanation, q *gate.Quota) { q.Remaining, q.Limit = 1200, 5000 }, ""},
+		{"granted anew before", func(_ *report.Explanation, q *gate.Quota) { q.Ends = noon.Add(20 * time.Second) }, ""},
+		{"a minute's", func(_ *report.Explanation, q *gate.Quota) { q.Window = time.Minute }, ""},
+		{"of something else", func(_ *report.Explanation, q *gate.Quota) { q.Unit = "points" }, ""},
+	} {
+		e, q := walked(), day
+		test.change(&e, &q)
+		e.Pace.Announced = []gate.Quota{q}
+		got := ""
+		for _, stop := range e.Stops() {
+			if strings.Contains(stop, "provider's quota") {
+				got = stop
+			}
+		}
+		if got != test.want {
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		}
 	}
 }

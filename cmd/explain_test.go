@@ -91,6 +91,20 @@ What would make it faster?
 `)
 }
 
+// Between runs it is said what the next one begins with, and at work what is in force.
+func TestExplainThePaceOfNow(t *testing.T) {
+	e := paced()
+	e.Pace.Begins, e.Pace.PerSecond = 1.7, 2.6
+	const found = "3.4/s was found. The next run begins below it"
+	if got := renderExplanation(e, 200, term.Caps{}); !strings.Contains(got, "what limits the pace (the next run begins at 1.7/s)?") || !strings.Contains(got, found) {
+		t.Errorf("between runs:\n%s", got)
+	}
+	e.Runs[0].Outcome, e.Runs[0].StartedAt = collection.Running, noon
+	if got := renderExplanation(e, 200, term.Caps{}); !strings.Contains(got, "what limits the pace (2.6/s now)?") || strings.Contains(got, found) {
+		t.Errorf("at work:\n%s", got)
+	}
+}
+
 // Whatever binds, the question, the mark and the way out are about it.
 func TestExplainWhatBinds(t *testing.T) {
 	later := noon.Add(9 * time.Minute)
@@ -144,7 +158,7 @@ What would make it faster?
 	if err != nil {
 		t.Fatal(err)
 	}
-	texttest.Same(t, "fresh", string(raw), `{"connector":"fresh","provider":null,"learned_per_second":null,"ceiling_per_second":null,"confirmed_at":null,"from_shared_pace":false,`+
+	texttest.Same(t, "fresh", string(raw), `{"connector":"fresh","provider":null,"learned_per_second":null,"per_second":null,"begins_per_second":null,"latest_requests":0,"latest_failed":0,"ceiling_per_second":null,"confirmed_at":null,"from_shared_pace":false,`+
 		`"binds":null,"blocked":false,"constraints":[],"announced":[],"changes":[],"stops_first":["the end of the work (the files set no request cap and no time limit)"],"requests_left":null,"seconds_left":null,`+
 		`"faster":"A run: the pace is learned from what comes back.","error":null}`)
 }

@@ -15,6 +15,9 @@ import (
 func renderExplanation(e report.Explanation, columns int, c term.Caps) string {
 	page := term.Page{Columns: columns, Label: 11}
 	page.Say(e.Question())
+	if begins := e.BeginsWords(); begins != "" {
+		page.Indented(begins)
+	}
 	for _, k := range e.Constraints() {
 		text := k.Why
 		if k.Binds {

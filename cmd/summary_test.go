@@ -140,6 +140,11 @@ func TestRateOfTheEndIsKept(t *testing.T) {
 	if got, want := one.RateWords(), strings.TrimPrefix(want, "2.9/s sent on average; "); got != want {
 		t.Errorf("of one request: got %q, want %q", got, want)
 	}
+	s.Begins = 0.9
+	if got, want := s.RateWords(), strings.Replace(want, "kept for the next run", "kept; the next run begins at 54/min", 1); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	s.Begins = 1.8
 	// A slow start is told by the minute, and the end is not: "limited by" has it, too.
 	s.RateStart = 0.8
 	want = "2.9/s sent on average; allowed 48/min at the start, 1.8/s at the end (kept for the next run); no ceiling declared"
@@ -187,7 +192,7 @@ func TestSummaryJSON(t *testing.T) {
 		`"this_run":{"slices":193,"records":559702,"records_changed":559000,"records_quarantined":0,"records_older":0,"records_deleted":0,"requests":14269,"retries":0,"throttled":9,"gaps_opened":0,"gaps_filled":0},` +
 		`"overall":{"runs":4,"slices":591,"records":1719914,"records_changed":1719000,"records_quarantined":0,"records_older":0,"records_deleted":0,"requests":43790,"retries":0,"throttled":22,"gaps_opened":0,"gaps_filled":0},` +
 		`"gaps_owed":{"planned":1,"provider":0,"stuck":0},"gone":0,"waived":0,` +
-		`"rate_start_per_second":3.2,"rate_end_per_second":1.8,"ceiling_per_second":4,"learned_per_second":3.6,"limit":null,"metrics":null,` +
+		`"rate_start_per_second":3.2,"rate_end_per_second":1.8,"ceiling_per_second":4,"learned_per_second":3.6,"begins_per_second":null,"limit":null,"metrics":null,` +
 		`"resume_command":"collect resume tickets","checkpoint_moved":true,"left_for_next_run":null,"error":null}`
 	texttest.Same(t, "json", string(got), want)
 

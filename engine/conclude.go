@@ -46,7 +46,7 @@ func (r *Run) Conclude(ctx context.Context, ended Ended) (Conclusion, error) {
 	sum.Paused = r.pausedBy()
 	sum.Trouble, sum.Lost = trouble(ended.Stops), lost(ended.Err)
 	if pace, _, first, works := r.Pace(); works {
-		sum.RateStart, sum.RateEnd, sum.Learned, sum.Limit = first, pace.PerSecond, pace.Learned, pace
+		sum.RateStart, sum.RateEnd, sum.Learned, sum.Begins, sum.Limit = first, pace.PerSecond, pace.Learned, pace.Begins, pace
 		if pace.Ceiling != nil {
 			sum.Ceiling = *pace.Ceiling
 		}

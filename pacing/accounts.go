@@ -265,13 +265,13 @@ func (a *accounts) status() gate.Status {
 		if out {
 			continue
 		}
-		together.PerSecond, together.Learned = together.PerSecond+s.PerSecond, together.Learned+s.Learned
+		together.PerSecond, together.Learned, together.Begins = together.PerSecond+s.PerSecond, together.Learned+s.Learned, together.Begins+s.Begins
 		if bounded = bounded && s.Ceiling != nil; bounded {
 			ceiling += *s.Ceiling
 		}
 	}
 	if together.PerSecond > 0 {
-		best.PerSecond, best.Learned = together.PerSecond, together.Learned
+		best.PerSecond, best.Learned, best.Begins = together.PerSecond, together.Learned, together.Begins
 		if best.Ceiling = nil; bounded {
 			best.Ceiling = &ceiling
 		}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,7 +22,6 @@ type Explanation struct {
 	Shared  bool // Pace is of the runs that share the account, and newer than the database
 	Pace    gate.Status
 	History []collection.Event // changes of pace, breaker and freeze, oldest first
-	Limits  []collection.Event // what the provider announced last: one for each of its limits
 	Allowed []Allowance        // what the files say now
 	Caps    []Allowance        // of a run
 }
@@ -50,13 +50,31 @@ func (e Explanation) Question() string {
 	case b != nil && b.Blocks && b.Name != gate.InFlightMax:
 		return name + ": why does no request leave now?"
 	case e.Known && e.Pace.Learned > 0:
-		now := e.Pace.Learned
-		if b != nil && b.Lowered != nil && b.PerSecond > 0 {
-			now = min(now, b.PerSecond)
+		pace := cmp.Or(e.Pace.Begins, e.Pace.Learned)
+		if e.atWork() {
+			pace = e.Pace.PerSecond
 		}
-		return name + ": what limits the pace (" + words.Rate(now) + " now)?"
+		if b != nil && b.Lowered != nil && b.PerSecond > 0 {
+			pace = min(pace, b.PerSecond)
+		}
+		if !e.atWork() && e.Pace.Begins > 0 {
+			return name + ": what limits the pace (the next run begins at " + words.Rate(pace) + ")?"
+		}
+		return name + ": what limits the pace (" + words.Rate(pace) + " now)?"
 	}
 	return name + ": what limits the pace?"
+}
+
+// atWork reports whether requests of the account leave now, of this connector or of others.
+func (e Explanation) atWork() bool { return (e.Running(e.Now) || e.Shared) && e.Pace.PerSecond > 0 }
+
+// BeginsWords says why the next run begins at less than what was learned; "" if it does not.
+func (e Explanation) BeginsWords() string {
+	learned := words.Rate(e.Pace.Learned)
+	if e.atWork() || e.Pace.Begins == 0 || e.Pace.Begins >= e.Pace.Learned || words.Rate(e.Pace.Begins) == learned {
+		return ""
+	}
+	return fmt.Sprintf("%s was found. The next run begins below it, because few refusals confirmed it or it is hours old, and rises to it while nothing is refused.", learned)
 }
 
 // A ConstraintWords is a constraint in words.
@@ -124,35 +142,36 @@ func (e Explanation) ceilingWords(k *gate.Constraint) (what, why string) {
 	return what, why
 }
 
-// Hear takes in an event of the past: a change of the pace, or a limit that was
-// announced. They come oldest first.
+// Hear takes in an event of the past, if it is a change of the pace. They come oldest
+// first.
 func (e *Explanation) Hear(event collection.Event) {
-	switch {
-	case event.Limit != nil:
-		i := slices.IndexFunc(e.Limits, func(l collection.Event) bool {
-			return l.Limit.Name == event.Limit.Name && l.Limit.Unit == event.Limit.Unit
-		})
-		if i < 0 {
-			e.Limits = append(e.Limits, event)
-		} else {
-			e.Limits[i] = event
-		}
-	case event.Rate != nil || event.Breaker != nil || event.Freeze != nil || event.Clamp != nil || event.Route != nil:
+	if event.Rate != nil || event.Breaker != nil || event.Freeze != nil || event.Clamp != nil || event.Route != nil {
 		e.History = append(e.History, event)
 	}
 }
 
-// Announced says the limits that the provider announced last, with when.
+// Announced says the limits of the provider as it announced them last, with when.
 func (e Explanation) Announced() (said []string) {
-	for _, event := range e.Limits {
-		text := words.Limit(event.Limit) + " at " + words.At(event.Time, e.Now)
-		if name := words.Clean(event.Limit.Name); name != "" {
+	for i := range e.Pace.Announced {
+		q := &e.Pace.Announced[i]
+		text := words.Count(int64(q.Limit)) + " " + words.Clean(unitOf(q))
+		if q.Window > 0 {
+			text += " in " + words.Span(q.Window)
+		}
+		if over := !q.Ends.IsZero() && !q.Ends.After(e.Now); over {
+			text += ", granted anew at " + words.At(q.Ends, e.Now)
+		} else {
+			text += fmt.Sprintf(", %s left %s", words.Count(int64(q.Remaining)), words.Ago(q.Told, e.Now))
+		}
+		if name := words.Clean(q.Name); name != "" {
 			text += " (" + name + ")"
 		}
 		said = append(said, text)
 	}
 	return said
 }
+
+func unitOf(q *gate.Quota) string { return cmp.Or(q.Unit, "requests") }
 
 // A Change is something that changed the pace.
 type Change struct{ When, What string }
@@ -200,6 +219,9 @@ func (e Explanation) Stops() []string {
 		}
 		all = append(all, text)
 	}
+	if quota := e.quota(); quota != "" {
+		all = append(all, quota)
+	}
 	end := "the end of the work"
 	if left := e.Left(); left != nil {
 		end += ", " + left.Words()
@@ -212,6 +234,26 @@ func (e Explanation) Stops() []string {
 		all[len(all)-1] += " (the files set no request cap and no time limit)"
 	}
 	return all
+}
+
+// quota says which budget of the provider is used up before the work is done, at this
+// pace; "" if none is known to be.
+func (e Explanation) quota() string {
+	work := e.Left()
+	if work == nil && !e.Running(e.Now) {
+		return ""
+	}
+	for i := range e.Pace.Announced {
+		q := &e.Pace.Announced[i]
+		left := int64(q.Left(e.Now))
+		if !q.IsBudget() || !q.Ends.After(e.Now) || work != nil && work.Requests <= left {
+			continue
+		}
+		if in := e.takes(left); in > 0 && in < q.Ends.Sub(e.Now) {
+			return fmt.Sprintf("the provider's quota, at this pace in %s: %s of %s are left until %s", about(in), words.Count(left), words.Counted(int64(q.Limit), "request", "requests"), words.At(q.Ends, e.Now))
+		}
+	}
+	return ""
 }
 
 // failure says which error ended the last run, and who acts; "" if none did.

@@ -12,6 +12,10 @@ type ExplanationLine struct {
 	Connector   string       `json:"connector"`
 	Provider    *string      `json:"provider"`
 	Learned     *float64     `json:"learned_per_second"`
+	PerSecond   *float64     `json:"per_second"`        // in force
+	Begins      *float64     `json:"begins_per_second"` // the next run
+	Ended       int          `json:"latest_requests"`   // that ended,
+	Failed      int          `json:"latest_failed"`     // of which so many failed or got no answer
 	Ceiling     *float64     `json:"ceiling_per_second"`
 	HeardAt     jsonout.Time `json:"confirmed_at"`
 	Shared      bool         `json:"from_shared_pace"`  // newer than the database
@@ -48,7 +52,8 @@ type changeLine struct {
 
 func (e Explanation) Line() ExplanationLine {
 	line := ExplanationLine{
-		Connector: e.Name, Learned: jsonout.OrNull(e.Pace.Learned), Ceiling: e.Pace.Ceiling, HeardAt: jsonout.Time(e.Pace.HeardAt), Shared: e.Shared, Sharing: sharingLine(e.Sharing),
+		Connector: e.Name, Learned: jsonout.OrNull(e.Pace.Learned), PerSecond: jsonout.OrNull(e.Pace.PerSecond), Begins: jsonout.OrNull(e.Pace.Begins),
+		Ended: e.Pace.Ended, Failed: e.Pace.Failed, Ceiling: e.Pace.Ceiling, HeardAt: jsonout.Time(e.Pace.HeardAt), Shared: e.Shared, Sharing: sharingLine(e.Sharing),
 		Constraints: []Constraint{}, Announced: []limitLine{}, Changes: []changeLine{}, StopsFirst: e.Stops(), Faster: e.Faster(), Accounts: TurnLines(e.Accounts, e.Now),
 		Error: errorLine(e.Newest()),
 	}
@@ -68,10 +73,17 @@ func (e Explanation) Line() ExplanationLine {
 		c.Origin = jsonout.Text(words.Clean(e.originOf(*k)))
 		line.Constraints = append(line.Constraints, c)
 	}
-	for _, event := range e.Limits {
-		shown := *event.Limit
-		shown.Name, shown.Unit = words.Clean(shown.Name), words.Clean(shown.Unit)
-		line.Announced = append(line.Announced, limitLine{jsonout.Time(event.Time), shown})
+	for i := range e.Pace.Announced {
+		q := &e.Pace.Announced[i]
+		shown := limitLine{jsonout.Time(q.Told), collection.LimitInfo{Name: words.Clean(q.Name), Unit: words.Clean(unitOf(q)),
+			Limit: q.Limit, Remaining: q.Remaining, Ratio: min(1, q.Remaining/q.Limit)}}
+		if q.Window > 0 {
+			shown.Window = new(q.Window.Seconds())
+		}
+		if !q.Ends.IsZero() {
+			shown.Reset = new(q.Ends.Sub(q.Told).Seconds())
+		}
+		line.Announced = append(line.Announced, shown)
 	}
 	for _, event := range e.History {
 		c := changeLine{Time: jsonout.Time(event.Time), Event: event.Kind, Rate: event.Rate, Freeze: FreezeOf(event.Freeze), Clamp: event.Clamp, Route: event.Route, Message: jsonout.Text(words.Clean(event.Message))}

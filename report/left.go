@@ -66,6 +66,12 @@ func (e Explanation) takes(requests int64) time.Duration {
 			longest = max(longest, seconds(over*k.Window.Seconds()/float64(k.Count)))
 		}
 	}
+	for i := range e.Pace.Announced {
+		q := &e.Pace.Announced[i]
+		if over := float64(requests) - q.Left(e.Now); q.Unit == "" && q.Limit >= 1 && q.Window > 0 && over > 0 {
+			longest = max(longest, max(0, q.Ends.Sub(e.Now))+seconds(over*q.Window.Seconds()/q.Limit))
+		}
+	}
 	return longest
 }
 

@@ -118,8 +118,8 @@ func PlanOf(e Explanation, streams []collection.Stream, lane collection.Lane, wa
 	p.NextAt = jsonout.Time(e.Stands(e.Now).Until)
 	why, end := e.Order(e.Now)
 	p.Held, p.End = jsonout.Text(why), jsonout.Text(end)
-	if e.Known && e.Pace.PerSecond > 0 {
-		p.Pace = &e.Pace.PerSecond
+	if e.Known && e.Pace.Learned > 0 {
+		p.Pace = &e.Pace.Learned
 	}
 	if takes := e.takes(p.Least).Seconds(); e.Known && takes > 0 {
 		p.Seconds = &takes

@@ -43,7 +43,8 @@ type Summary struct {
 
 	RateStart  float64 // requests a second
 	RateEnd    float64
-	Learned    float64 // what the next run goes on from
+	Learned    float64 // what the next run goes on from,
+	Begins     float64 // and where it begins, which is less where that is doubted
 	Ceiling    float64
 	Limit      gate.Status // of the pace, at the end
 	Accounts   []Account   // where several took turns
@@ -284,11 +285,15 @@ func (s Summary) RateWords() string {
 	if s.This.Requests == 1 { // which has no average
 		text = fmt.Sprintf("allowed %s at the start, %s at the end", start, end)
 	}
+	kept := "kept for the next run"
+	if begins := words.Rate(s.Begins); s.Begins > 0 && begins != learned {
+		kept = "kept; the next run begins at " + begins
+	}
 	switch {
 	case s.Learned > 0 && learned == end:
-		text += " (kept for the next run)"
+		text += " (" + kept + ")"
 	case s.Learned > 0:
-		text += "; " + learned + " is kept for the next run"
+		text += "; " + learned + " is " + kept
 	}
 	if s.Ceiling > 0 {
 		return text + "; ceiling " + words.Rate(s.Ceiling)
@@ -389,6 +394,7 @@ type SummaryLine struct {
 	RateEnd   *float64                `json:"rate_end_per_second"`
 	Ceiling   *float64                `json:"ceiling_per_second"`
 	Learned   *float64                `json:"learned_per_second"`
+	Begins    *float64                `json:"begins_per_second"` // the next run
 	Limit     *Constraint             `json:"limit"`
 	Metrics   *Metrics                `json:"metrics"`
 	Resume    string                  `json:"resume_command"`
@@ -405,7 +411,7 @@ func (s Summary) Line() SummaryLine {
 	return SummaryLine{
 		s.Outcome, jsonout.Text(string(s.Reason)), jsonout.Time(s.NextAt), s.ExitCode, s.Mode, jsonout.Time(s.Started), jsonout.Time(s.Ended),
 		s.Ended.Sub(s.Started).Seconds(), WaitedLine(s.Waited), TallyLineOf(s.This), overall, OwedKinds(s.Owed), GoneCount(s.Owed), len(Waived(s.Owed)),
-		jsonout.OrNull(s.RateStart), jsonout.OrNull(s.RateEnd), jsonout.OrNull(s.Ceiling), jsonout.OrNull(s.Learned), Limit(&s.Limit), MetricsOf(s.Metrics), s.command("resume"), s.This.Slices > 0,
+		jsonout.OrNull(s.RateStart), jsonout.OrNull(s.RateEnd), jsonout.OrNull(s.Ceiling), jsonout.OrNull(s.Learned), jsonout.OrNull(s.Begins), Limit(&s.Limit), MetricsOf(s.Metrics), s.command("resume"), s.This.Slices > 0,
 		jsonout.Text(s.Left), TurnLines(s.Accounts, s.At()), errorLine(collection.Run{Outcome: s.Outcome, Metrics: s.Metrics}),
 	}
 }

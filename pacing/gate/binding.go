@@ -14,7 +14,8 @@ import (
 // A picture is what the constraints of a gate are made from that is not in it:
 // of a gate at work, or of one that was saved.
 type picture struct {
-	rate     float64     // the pace in force
+	rate     float64     // the pace in force, of all routes
+	paces    []float64   // and of each
 	bound    float64     // the highest there can be; 0: not known
 	usage    *usage.Kept // nil: nothing has left
 	recorded time.Time
@@ -50,7 +51,11 @@ func (g *Gate) constraints(s Status, p picture, now law.Moment) []Constraint {
 		name, way := r.Label(), i+1
 		silence(HoldOf, name, way, r.Hold)
 		silence(ReserveOf, name, way, r.Reserve)
-		for _, c := range g.limits(r, p.recorded) {
+		pace := 0.0
+		if i < len(p.paces) {
+			pace = p.paces[i]
+		}
+		for _, c := range g.limits(r, p.recorded, pace) {
 			if c.way = way; i > 0 {
 				c.Route = name
 			}
@@ -67,9 +72,9 @@ func (g *Gate) constraints(s Status, p picture, now law.Moment) []Constraint {
 	return all
 }
 
-// limits returns what the law of r knows of, when it was recorded at a time. What
-// bounds all routes is told apart.
-func (g *Gate) limits(r *route.Route, recorded time.Time) (all []Constraint) {
+// limits returns what the law of r knows of, when it was recorded at a time and had a
+// pace; 0 if that is not known. What bounds all routes is told apart.
+func (g *Gate) limits(r *route.Route, recorded time.Time, pace float64) (all []Constraint) {
 	m := r.Memory(&g.clock)
 	ago := route.Ago(&m, recorded, g.clock.Now())
 	if b, ok := m.BanBound(ago); ok {
@@ -80,6 +85,9 @@ func (g *Gate) limits(r *route.Route, recorded time.Time) (all []Constraint) {
 		rate = r.Pace.Rate()
 	}
 	if name, ok := boundOf[m.By]; ok && rate > 0 {
+		if (name == Announced || name == Rising) && pace > 0 { // these have no pace of their own
+			rate = pace
+		}
 		c := Constraint{Name: name, PerSecond: rate, Since: m.HeardAt}
 		if name == Places {
 			c.Count, c.PerSecond = m.InFlight(), 0

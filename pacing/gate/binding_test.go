@@ -153,6 +153,12 @@ func TestEachBoundBinds(t *testing.T) {
 			}
 			return good, 50 * ms
 		}},
+		{name: "a list that waits for a page", provider: ceiling(10), requests: 6, want: gate.Unused, answer: func(i, _ int, _ time.Time) (gate.Outcome, time.Duration) {
+			if i == 3 {
+				return gate.Outcome{Signal: law.Silent, Hold: -1, Why: "no answer in time"}, 30 * time.Second
+			}
+			return good, 50 * ms
+		}},
 		{name: "a run that thinks", provider: ceiling(50), workers: 2, think: time.Second, requests: 100, answer: slowly, want: gate.Unused},
 		{name: "one after the other", provider: ceiling(50), slots: 4, requests: 100, answer: slowly, want: gate.Unused},
 		{name: "a silence", provider: ceiling(20), requests: 10, answer: last(10, gate.Outcome{Signal: law.Throttled, Hold: 20 * time.Second}), want: gate.HoldOf},
@@ -247,5 +253,69 @@ func TestLatestFailuresAreCounted(t *testing.T) {
 	g, now := sc.play(t)
 	if s := g.Status(now); s.Failed != 4 || s.Ended != 32 {
 		t.Errorf("%d of the latest %d failed, want 4 of 32", s.Failed, s.Ended)
+	}
+}
+
+// TestWhatTheNextRunBeginsWith: what is said of it is what it does, though it is less
+// than what was learned where few refusals confirmed that.
+func TestWhatTheNextRunBeginsWith(t *testing.T) {
+	ten := collection.Provider{Ceilings: []collection.Ceiling{{Count: 10, Per: time.Second}}}
+	less := 0
+	for _, sc := range []scene{
+		{name: "no ceiling is declared", requests: 60},
+		{name: "a ceiling", provider: ten, requests: 60},
+		{name: "a few refusals", provider: ten, requests: 60, answer: bucket(3, 3)},
+		{name: "refusals", provider: ten, requests: 600, answer: bucket(3, 3)},
+	} {
+		g, now := sc.play(t)
+		live, saved := g.Status(now), g.Snapshot(now)
+		for _, later := range []time.Duration{0, 3 * time.Hour, 30 * time.Hour} {
+			seen, err := gate.Inspect(saved, now.Add(later))
+			if err != nil {
+				t.Fatal(err)
+			}
+			begins := resume(t, sc.provider, saved, now.Add(later)).Rate()
+			if math.Abs(seen.Begins-begins) > 1e-6*begins || later == 0 && math.Abs(live.Begins-begins) > 1e-6*begins {
+				t.Errorf("%s: said are %v/s, live %v/s, %v later a run begins at %v/s", sc.name, seen.Begins, live.Begins, later, begins)
+			}
+			if later == 0 && begins < 0.9*live.Learned {
+				less++
+			}
+		}
+	}
+	if less == 0 {
+		t.Error("no run begins at less than what was learned")
+	}
+}
+
+// TestAnnouncedLimitsAreKept as they were told last, by the gate and by who reads what
+// it saved; and the pace that is in force under them.
+func TestAnnouncedLimitsAreKept(t *testing.T) {
+	sc := scene{provider: collection.Provider{Ceilings: []collection.Ceiling{{Count: 10, Per: time.Second}}, StartPerSecond: 10}, requests: 100}
+	sc.answer = func(i, _ int, at time.Time) (gate.Outcome, time.Duration) {
+		o := good
+		o.Windows = []response.Quota{{Name: "m", Limit: 120, Remaining: float64(119 - i%120), Reset: time.Minute - at.Sub(t0)%time.Minute}}
+		return o, 20 * ms
+	}
+	g, now := sc.play(t)
+	live := g.Status(now)
+	kept, err := gate.Inspect(g.Snapshot(now), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []gate.Status{live, kept} {
+		if len(s.Announced) != 1 {
+			t.Fatalf("announced: %+v", s.Announced)
+		}
+		q := s.Announced[0]
+		if q.Limit != 120 || q.Remaining != 19 || q.Window < 59*time.Second || q.Window > time.Minute || now.Sub(q.Told) > time.Second {
+			t.Errorf("announced: %+v", q)
+		}
+		if q.Left(q.Ends.Add(-time.Second)) != 19 || q.Left(q.Ends) != 120 {
+			t.Errorf("left are %v before the end of the window, and %v after it", q.Left(q.Ends.Add(-time.Second)), q.Left(q.Ends))
+		}
+		if limit := s.Limit(); limit.Name != gate.Announced || limit.PerSecond > 4 || math.Abs(s.PerSecond-limit.PerSecond) > 0.01 {
+			t.Errorf("limited by %s: %v/s, with %v/s in force", limit.Name, limit.PerSecond, s.PerSecond)
+		}
 	}
 }

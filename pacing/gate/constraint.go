@@ -22,6 +22,7 @@ type Failure = halt.Failure
 type Status struct {
 	PerSecond  float64   // the pace in force; 0: not paced, or not known
 	Learned    float64   // the pace that a later process goes on from; 0: not known
+	Begins     float64   // the pace at which it begins, which is less where that is doubted; 0: not known
 	Ceiling    *float64  // the strictest pace the owner allows; nil: none declared
 	HeardAt    time.Time // when the provider last confirmed the pace; zero: never
 	HoldUntil  time.Time // the provider asked for silence until then; zero: it did not
@@ -40,6 +41,8 @@ type Status struct {
 	FreezeNote   string    // why, in the operator's words
 	Released     bool      // it was frozen, and an operator released it: the next request is the one test that decides
 	FrozenUntil  time.Time // when one test request may go out; zero: only an operator releases it
+
+	Announced []Quota // the limits of the provider, each as it was announced last
 
 	Ended  int // the latest requests that did,
 	Failed int // of which so many failed or got no answer

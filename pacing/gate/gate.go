@@ -54,7 +54,9 @@ type Gate struct {
 	lifts    law.Moment // when the next order of an operator ends; see [Gate.lift]
 	sent     uint64
 	pulse    usage.Pulse
+	heard    *heard // the limits that the provider announced; nil: none
 
+	fresh      *fresh      // how the law of a run begins that knows nothing
 	usedBefore *usage.Kept // by the runs before; nil: that is not known
 	left       law.Moment  // when the latest request left, of whichever process
 	declared   int32       // requests in flight at most; 0: that is not declared
@@ -63,6 +65,23 @@ type Gate struct {
 	calm       bool // nothing has a say but the pace, the ceilings and the slots: see [Gate.isCalm]
 
 	longestWait time.Duration
+}
+
+// fresh is how the law of a run begins that knows nothing.
+type fresh struct {
+	Law   string  `json:"law,omitempty"`
+	Start float64 `json:"start_per_second,omitempty"`
+}
+
+// begins returns the pace at which the law of a run begins that goes on from m, some
+// time after the provider was heard; 0 if nothing was learned, or that is not known.
+func (f *fresh) begins(ceiling float64, m law.Memory, ago time.Duration) float64 {
+	l, err := law.New(f.Law, f.Start, ceiling, func() float64 { return 0.5 })
+	if err != nil || f.Start <= 0 || m.PerSecond() == 0 {
+		return 0
+	}
+	l.Restore(m, ago)
+	return l.Rate()
 }
 
 // New returns the gate of p, whose pace moves by the law called name, or by
@@ -100,6 +119,7 @@ func New(p collection.Provider, name string, longestWait time.Duration, concurre
 	if _, err := law.New(name, start, most, g.random); err != nil {
 		return nil, err
 	}
+	g.fresh = &fresh{name, start}
 	g.routes = route.New(p, func() law.Law {
 		if g.unpaced { // not of p, which would be kept whole
 			return law.Unpaced()

@@ -29,6 +29,7 @@ type kept struct {
 	Hold       time.Time `json:"hold_until,omitzero"`
 	Rejected   time.Time `json:"rejected_at,omitzero"` // the credential, with no answer since
 	orders
+	fresh
 	Windows []ceiling.Kept     `json:"windows,omitempty"`
 	Reserve time.Time          `json:"reserved_until,omitzero"`
 	Share   float64            `json:"reserved_share,omitempty"` // of a limit, which is for people
@@ -36,8 +37,11 @@ type kept struct {
 	Routes  []route.Kept       `json:"routes,omitempty"`
 	Quotas  []keptQuota        `json:"quotas,omitempty"`
 	Usage   *usage.Kept        `json:"usage,omitempty"`
-	Tried   int                `json:"routes_tried,omitempty"` // that turned out to be none
-	Saw     *look              `json:"saw,omitempty"`          // by the operator who ordered this state, if one did
+	Paces   []float64          `json:"paces_per_second,omitempty"` // that are in force, by route; 0: nothing left by it
+
+	Announced []Quota `json:"announced,omitempty"`    // each limit as it was last
+	Tried     int     `json:"routes_tried,omitempty"` // that turned out to be none
+	Saw       *look   `json:"saw,omitempty"`          // by the operator who ordered this state, if one did
 }
 
 // parseState reads a saved state. If the clock has been set back since, times
@@ -78,6 +82,10 @@ func parseState(state []byte, now time.Time) (kept, error) {
 		if r.Memory != nil {
 			move(&r.Memory.HeardAt, 0)
 		}
+	}
+	for i := range k.Announced {
+		move(&k.Announced[i].Told, 0)
+		move(&k.Announced[i].Ends, response.Believed)
 	}
 	for i := range k.Quotas {
 		move(&k.Quotas[i].Since, 0)

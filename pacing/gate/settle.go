@@ -56,6 +56,12 @@ func (g *Gate) Settle(at time.Time, p Pass, o *Outcome) (changes []collection.Ev
 	if !g.calm || o.QuotaUsed {
 		o, news = g.quotas.suppose(o, f.way.Key(), f.left, now)
 	}
+	if len(o.Windows) > 0 {
+		if g.heard == nil {
+			g.heard = &heard{}
+		}
+		g.heard.hear(o.Windows, at)
+	}
 	if len(o.Windows) > 0 || o.Signal == law.Throttled {
 		if windows, reset := f.way.Empty.Believe(o.Signal, o.Windows, f.left, now); reset >= 0 {
 			o = o.without(windows, reset)

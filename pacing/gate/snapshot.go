@@ -28,6 +28,7 @@ func (g *Gate) Snapshot(at time.Time) []byte {
 		Usage:      g.usage(now),
 		Windows:    g.windows.Keep(&g.clock, now),
 	}
+	k.fresh, k.Paces, k.Announced = *g.fresh, g.paces(), g.heard.quotas()
 	if k.Tried = g.routes.Tried(); g.settled {
 		k.Left = g.clock.Kept(g.left)
 	}
@@ -84,6 +85,9 @@ func (g *Gate) Restore(state []byte, now time.Time) error {
 	g.calm, g.usedBefore = false, k.Usage
 	g.routes.All[0].Restore(k.Memory, &g.clock, k.RecordedAt, now)
 	g.hold = g.clock.Of(k.Hold)
+	if n := len(k.Announced); n > 0 {
+		g.heard = &heard{k.Announced[:min(n, mostAnnounced)]}
+	}
 	if g.share < k.Share { // less is for people now
 		k.Reserve = time.Time{}
 		for i := range k.Routes {

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"collect/collection"
@@ -18,7 +19,7 @@ func (g *Gate) Status(at time.Time) Status {
 	if g.unpaced {
 		bound = 0
 	}
-	return g.status(picture{rate: g.Rate(), bound: bound, usage: g.usage(now), recorded: at}, now)
+	return g.status(picture{rate: g.Rate(), paces: g.paces(), bound: bound, usage: g.usage(now), recorded: at}, now)
 }
 
 func (g *Gate) status(p picture, now law.Moment) Status {
@@ -30,10 +31,12 @@ func (g *Gate) status(p picture, now law.Moment) Status {
 		s.Ceiling = new(g.allowed())
 	}
 	for _, r := range g.routes.All {
-		s.Learned += r.Memory(&g.clock).PerSecond()
+		m := r.Memory(&g.clock)
+		s.Learned += m.PerSecond()
+		s.Begins += g.fresh.begins(g.ceiling, m, route.Ago(&m, p.recorded, g.clock.Now()))
 	}
 	if p.bound > 0 {
-		s.Learned = min(s.Learned, p.bound)
+		s.Learned, s.Begins = min(s.Learned, p.bound), min(s.Begins, p.bound)
 	}
 	if f := g.breaker.Forced; f != nil {
 		s.Forced, s.ForcedNote, s.ForcedSince, s.ForcedUntil = true, f.Note, f.At, f.Until
@@ -44,6 +47,7 @@ func (g *Gate) status(p picture, now law.Moment) Status {
 	if p.usage != nil {
 		s.Ended, s.Failed = p.usage.Ended, p.usage.Failed
 	}
+	s.Announced = slices.Clone(g.heard.quotas())
 	s.Constraints = g.constraints(s, p, now)
 	return s
 }
@@ -55,7 +59,7 @@ func Inspect(state []byte, now time.Time) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	g := Gate{ceiling: k.Ceiling}
+	g := Gate{ceiling: k.Ceiling, fresh: &k.fresh, heard: &heard{k.Announced}}
 	at := g.clock.Moment(now)
 	g.hold, g.reserve, g.share, g.rejected = g.clock.Of(k.Hold), g.clock.Of(k.Reserve), k.Share, k.Rejected
 	g.clamp = k.Clamp.Seen(&g.clock)
@@ -69,7 +73,15 @@ func Inspect(state []byte, now time.Time) (Status, error) {
 	g.windows = ceiling.Seen(k.Windows, &g.clock, at)
 	g.budgets = k.Budgets
 	g.lift(at)
-	return g.status(picture{k.PerSecond(), cmp.Or(k.Ceiling, bound), k.Usage, k.RecordedAt}, at), nil
+	p := picture{0, k.Paces, cmp.Or(k.Ceiling, bound), k.Usage, k.RecordedAt}
+	for _, rate := range k.Paces {
+		p.rate += rate
+	}
+	p.rate = cmp.Or(p.rate, k.PerSecond())
+	if p.bound > 0 {
+		p.rate = min(p.rate, p.bound)
+	}
+	return g.status(p, at), nil
 }
 
 // Closed reports whether the breaker is.

@@ -19,6 +19,17 @@ func (g *Gate) Rate() float64 {
 	return min(cmp.Or(sum, g.routes.All[0].Pace.Rate()), g.Most())
 }
 
+// paces returns the pace in force of each route; 0 for one by which nothing left.
+func (g *Gate) paces() []float64 {
+	all := make([]float64, len(g.routes.All))
+	for i, r := range g.routes.All {
+		if r.Used {
+			all[i] = r.Pace.Rate()
+		}
+	}
+	return all
+}
+
 // Most returns the highest rate there can be now. Where none is declared, it is
 // the highest that any route earned.
 func (g *Gate) Most() float64 {
@@ -48,11 +59,16 @@ func (g *Gate) usage(now law.Moment) *usage.Kept {
 			k.Held = held
 		}
 	}
-	// Where there are as many workers as slots, none waits for one. And where they are
-	// just enough for less than the pace, each may wait a little for the pace as well.
-	taken := k.OnTheWay >= full*float64(g.slots.Max())
-	if taken && (k.Held == usage.ByNothing || k.Held == usage.ByTime && k.PerSecond < lags*slowest) {
+	// Where there are as many workers as slots, none waits for one. Where they are just
+	// enough for less than the pace, each may wait a little for the pace as well. And
+	// what waits for answers that do not come may send too little to tell.
+	taken := k.OnTheWay / float64(g.slots.Max())
+	used := k.PerSecond / cmp.Or(slowest, g.Rate())
+	switch {
+	case taken >= full && (used < lags || k.Held == usage.ByNothing):
 		k.Held = usage.BySlot
+	case k.OnTheWay >= full && used < lags/2 && k.Held == usage.Unknown:
+		k.Held = usage.ByNothing
 	}
 	return &k
 }

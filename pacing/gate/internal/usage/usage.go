@@ -61,11 +61,10 @@ func (u *Usage) Held() Holder {
 // how many of them fail.
 type Pulse struct {
 	from, next sighting
-	busy       time.Duration // that all requests together were on their way,
-	at         law.Moment    // until then,
-	flying     int           // and how many have been since
-	ended      uint64
+	busy       time.Duration // that all requests together were on their way, less the moment for each that still is
+	flying     int32
 	failed     uint32 // a bit for each that ended, the latest is the lowest: it got no usable answer
+	ended      uint8  // up to looksBack
 }
 
 // A sighting is how many requests had left at a moment, and for how long all
@@ -78,47 +77,44 @@ type sighting struct {
 
 // Leave notes the sent-th request.
 func (p *Pulse) Leave(sent uint64, now law.Moment) {
-	p.pass(now)
-	p.flying++
 	if p.from.sent == 0 {
-		p.from = sighting{sent, now, p.busy}
+		p.from = sighting{sent, now, p.until(now)}
 		p.next = p.from
 	}
 	if sent-p.next.sent >= looksBack {
-		p.from, p.next = p.next, sighting{sent, now, p.busy}
+		p.from, p.next = p.next, sighting{sent, now, p.until(now)}
 	}
+	p.flying++
+	p.busy -= now
 }
 
 // End notes the end of a request.
 func (p *Pulse) End(failed bool, now law.Moment) {
-	p.pass(now)
 	p.flying--
-	p.ended++
+	p.busy += now
+	p.ended = min(p.ended+1, looksBack)
 	p.failed <<= 1
 	if failed {
 		p.failed |= 1
 	}
 }
 
-func (p *Pulse) pass(now law.Moment) {
-	p.busy += time.Duration(p.flying) * (now - p.at)
-	p.at = now
-}
+// until returns for how long all requests together were on their way until now.
+func (p *Pulse) until(now law.Moment) time.Duration { return p.busy + time.Duration(p.flying)*now }
 
 // Read returns what was measured as the sent-th request was the latest, which left
 // at a moment.
-func (p Pulse) Read(sent uint64, left, now law.Moment) (k Kept) {
-	k.Ended = int(min(p.ended, looksBack))
+func (p *Pulse) Read(sent uint64, left, now law.Moment) (k Kept) {
+	k.Ended = int(p.ended)
 	k.Failed = bits.OnesCount32(p.failed)
 	if p.flying > 0 {
 		left = max(left, now) // the next one could have left since
 	}
-	p.pass(now)
+	busy := p.until(now) - p.from.busy
 	if over, n := (left - p.from.at).Seconds(), sent-p.from.sent; over > 0 {
-		k.PerSecond = float64(n) / over
-		k.OnTheWay = (p.busy - p.from.busy).Seconds() / over
+		k.PerSecond, k.OnTheWay = float64(n)/over, busy.Seconds()/over
 	}
-	k.Latency = (p.busy - p.from.busy) / time.Duration(max(1, sent-p.from.sent))
+	k.Latency = busy / time.Duration(max(1, sent-p.from.sent))
 	return k
 }
 

@@ -1,0 +1,76 @@
+package gate
+
+import (
+	"slices"
+	"time"
+
+	"collect/pacing/gate/internal/timeline"
+	"collect/pacing/response"
+)
+
+// mostAnnounced bounds the limits that are remembered as they were announced last. A
+// provider that makes up names is not listened to for ever.
+const mostAnnounced = 16
+
+// A Quota is a limit as the provider announced it last.
+type Quota struct {
+	Name      string        `json:"name,omitempty"`
+	Unit      string        `json:"unit,omitempty"` // "" for requests
+	Limit     float64       `json:"limit"`
+	Remaining float64       `json:"remaining"`
+	Window    time.Duration `json:"window_ns,omitempty"` // the longest that was told, or that its end was ahead; 0: not known
+	Ends      time.Time     `json:"ends_at,omitzero"`    // zero: not said
+	Told      time.Time     `json:"told_at"`
+}
+
+// IsBudget reports whether q is of requests and of so long a window that a run cannot
+// wait for its end.
+func (q *Quota) IsBudget() bool {
+	return q.Unit == "" && q.Limit >= 1 && q.Window >= response.BudgetFrom && !q.Ends.IsZero()
+}
+
+// Left returns how much is left of q at now: all of it, once its window is over.
+func (q *Quota) Left(now time.Time) float64 {
+	if !q.Ends.IsZero() && !q.Ends.After(now) {
+		return q.Limit
+	}
+	return q.Remaining
+}
+
+// heard are the limits that a provider announced.
+type heard struct{ all []Quota }
+
+// quotas returns each as it was announced last.
+func (h *heard) quotas() []Quota {
+	if h == nil {
+		return nil
+	}
+	return h.all
+}
+
+// hear notes the limits that an answer announced.
+func (h *heard) hear(windows []response.Quota, at time.Time) {
+	for i := range windows {
+		w := &windows[i]
+		if !(w.Limit > 0) || w.Remaining < 0 {
+			continue
+		}
+		n := slices.IndexFunc(h.all, func(q Quota) bool { return q.Name == w.Name && q.Unit == w.Unit })
+		if n < 0 {
+			if len(h.all) >= mostAnnounced {
+				continue
+			}
+			n = len(h.all)
+			h.all = append(h.all, Quota{Name: w.Name, Unit: w.Unit, Limit: w.Limit})
+		}
+		q := &h.all[n]
+		if q.Limit != w.Limit {
+			q.Window = 0
+		}
+		q.Limit, q.Remaining, q.Told, q.Ends = w.Limit, w.Remaining, timeline.Saved(at), time.Time{}
+		q.Window = max(q.Window, w.Window, w.Reset)
+		if w.Reset >= 0 {
+			q.Ends = q.Told.Add(w.Reset)
+		}
+	}
+}
