@@ -44,8 +44,8 @@ func TestExplain(t *testing.T) {
 	texttest.Same(t, "80 columns", renderExplanation(paced(), 80, term.Caps{UTF8: true}), `tickets: what limits the pace (3.4/s now)?
   4.0/s      your ceiling: 4 a second, set in ~/collect.yaml:12
   ceiling    your ceiling: 20,000 a day, set in acme.yaml; 5,860 used
-  3.4/s      refusals: the provider refused, or did not answer, when it was
-             asked faster; last confirmed 2 min ago <- this one
+  3.4/s      refusals: the provider refused, or gave no usable answer, when it
+             was asked faster; last answer 2 min ago <- this one
 
 What changed it?
   11:55 UTC  2.0/s -> 3.4/s: answered without complaint
@@ -59,7 +59,7 @@ What stops a run first?
 What would make it faster?
   Nothing on our side: the provider asks for less when it is asked faster. A
   little more is tried from time to time; a higher ceiling would not be used. In
-  the last run it did so 3 times.
+  the last run it refused 3 times.
 `)
 	texttest.Same(t, "50 columns", renderExplanation(paced(), 50, term.Caps{}), `tickets: what limits the pace (3.4/s now)?
   4.0/s      your ceiling: 4 a second, set in
@@ -67,8 +67,8 @@ What would make it faster?
   ceiling    your ceiling: 20,000 a day, set in
              acme.yaml; 5,860 used
   3.4/s      refusals: the provider refused, or
-             did not answer, when it was asked
-             faster; last confirmed 2 min ago
+             gave no usable answer, when it was
+             asked faster; last answer 2 min ago
              <- this one
 
 What changed it?
@@ -87,7 +87,7 @@ What would make it faster?
   Nothing on our side: the provider asks for less
   when it is asked faster. A little more is tried
   from time to time; a higher ceiling would not be
-  used. In the last run it did so 3 times.
+  used. In the last run it refused 3 times.
 `)
 }
 

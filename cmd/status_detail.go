@@ -76,8 +76,12 @@ func statusDetail(s report.Status, now time.Time, columns int, c term.Caps) stri
 	if deleted := report.DeletedIn(s.Streams); deleted > 0 {
 		page.Fact("deleted", words.Counted(deleted, "record", "records")+" by the provider, with their data kept")
 	}
-	page.Fact("all runs", fmt.Sprintf("%s: %s, %s received, %s new or changed; throttled %s", words.Counted(int64(s.Count), "run", "runs"),
-		words.Counted(s.All.Requests, "request", "requests"), words.Counted(s.All.Records, "record", "records"), words.Count(s.All.Changed), words.Counted(s.All.Throttled, "time", "times")))
+	asOf := "" // a run that works stores its counts every few seconds
+	if run := s.Newest(); s.Running(now) {
+		asOf = ", as of " + words.Ago(run.SeenAt(), now)
+	}
+	page.Fact("all runs", fmt.Sprintf("%s: %s, %s received, %s new or changed; throttled %s%s", words.Counted(int64(s.Count), "run", "runs"),
+		words.Counted(s.All.Requests, "request", "requests"), words.Counted(s.All.Records, "record", "records"), words.Count(s.All.Changed), words.Counted(s.All.Throttled, "time", "times"), asOf))
 	if st.Next != "nothing" {
 		next := st.Next
 		if st.State == report.Collecting && st.Needs == problem.NeedsNothing && st.Cause == "" {

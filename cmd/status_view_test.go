@@ -124,7 +124,7 @@ ago)
   owed        nothing
   quarantine  3 records, none dropped
   all runs    4 runs: 43,790 requests, 1,719,914 records received, 1,719,000 new
-              or changed; throttled 22 times
+              or changed; throttled 22 times, as of 3 s ago
   next        the run goes on; it was alive 3 s ago
 `)
 	s = fiveConnectors()[6]

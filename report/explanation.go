@@ -202,7 +202,11 @@ func (e Explanation) Stops() []string {
 	if why, end := e.Order(e.Now); why != "" {
 		all = append(all, "it sends nothing: "+why+"; to end that: "+end)
 	} else if b := e.Pace.Limit(); b != nil && b.Blocks && b.Name != gate.InFlightMax {
-		all = append(all, "it does not begin: no request leaves now")
+		does := "it does not begin"
+		if e.Running(e.Now) {
+			does = "it waits"
+		}
+		all = append(all, does+": no request leaves now")
 	}
 	if failure := e.failure(); failure != "" {
 		all = append(all, failure)
@@ -305,8 +309,15 @@ func (e Explanation) Faster() string {
 	if failures := limit.Failures(&e.Pace); failures != "" && (b.Name == gate.InFlightMax || b.Name == gate.Unused) {
 		text += " " + failures + ", and each of them takes its time."
 	}
+	if b.Blocks && (b.Name == gate.Learned || b.Name == gate.Slow || b.Name == gate.Places) {
+		return "Time: no request succeeds now, and one at a time asks whether that is over."
+	}
 	if refused := e.Newest().Tally.Throttled; b.Name == gate.Learned && refused > 0 {
-		text += fmt.Sprintf(" In the last run it did so %s.", words.Counted(refused, "time", "times"))
+		which := "the last run"
+		if e.Running(e.Now) {
+			which = "this run"
+		}
+		text += fmt.Sprintf(" In %s it refused %s.", which, words.Counted(refused, "time", "times"))
 	}
 	return text
 }

@@ -257,11 +257,11 @@ func (s Summary) TimeWords() string {
 	if s.Started.IsZero() || took < 0 {
 		return ""
 	}
-	text, known := words.Span(words.Tenth(took)), false
+	text, known := words.Whole(words.Tenth(took)), false
 	var said []string
 	for _, part := range s.TimeParts() {
 		known = known || part.Cause == "work"
-		said = append(said, part.What+" "+words.Span(words.Tenth(part.Took)))
+		said = append(said, part.What+" "+words.Whole(words.Tenth(part.Took)))
 	}
 	if !known {
 		text += ", side by side"

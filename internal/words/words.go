@@ -108,6 +108,16 @@ func Span(d time.Duration) string {
 	}
 }
 
+// Whole returns d like Span, with the seconds of some minutes, so that parts add up to
+// their whole: 2 min 30 s.
+func Whole(d time.Duration) string {
+	d = max(0, d)
+	if d < 2*time.Minute || d >= time.Hour || d%time.Minute < time.Second {
+		return Span(d)
+	}
+	return fmt.Sprintf("%d min %d s", d/time.Minute, d%time.Minute/time.Second)
+}
+
 // Tenth rounds short times to what a person can tell apart.
 func Tenth(d time.Duration) time.Duration {
 	if d < 10*time.Second {

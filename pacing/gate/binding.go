@@ -92,8 +92,11 @@ func (g *Gate) limits(r *route.Route, recorded time.Time, pace float64) (all []C
 		if name == Places {
 			c.Count, c.PerSecond = m.InFlight(), 0
 		}
-		if wait := m.Backoff(ago); wait > passes {
+		if wait, refused := m.Backoff(ago), m.Refused(); max(wait, refused) > passes {
 			c.Until, c.Blocks = g.clock.Now().Add(wait), true
+			if !m.HeardAt.IsZero() {
+				c.Since = m.HeardAt.Add(-refused)
+			}
 		}
 		all = append(all, c)
 	}

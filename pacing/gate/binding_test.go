@@ -319,3 +319,33 @@ func TestAnnouncedLimitsAreKept(t *testing.T) {
 		}
 	}
 }
+
+// TestTroubleIsWhatBinds: while every request is refused, that is said, also as one is on
+// its way to ask whether it is over, and not the pace before.
+func TestTroubleIsWhatBinds(t *testing.T) {
+	sc := scene{provider: collection.Provider{Ceilings: []collection.Ceiling{{Count: 10, Per: time.Second}}, StartPerSecond: 10},
+		answer: func(i, _ int, _ time.Time) (gate.Outcome, time.Duration) {
+			if i > 100 {
+				return gate.Outcome{Signal: law.Throttled, Hold: -1}, 20 * ms
+			}
+			return good, 20 * ms
+		}}
+	for _, refused := range []int{1, 6} {
+		sc.requests = 100 + refused
+		g, now := sc.play(t)
+		saved := g.Snapshot(now)
+		for _, later := range []time.Duration{0, 20 * time.Second} { // then a probe may be on its way
+			s, err := gate.Inspect(saved, now.Add(later))
+			if err != nil {
+				t.Fatal(err)
+			}
+			k, trouble := s.Limit(), refused == 6
+			if k.Name != gate.Learned || k.Blocks != trouble {
+				t.Errorf("after %d refusals, and %v: limited by %+v", refused, later, *k)
+			}
+			if lasts := now.Sub(k.Since); trouble && (lasts < 5*time.Second || lasts > time.Minute) {
+				t.Errorf("after %d refusals: %v of them", refused, lasts)
+			}
+		}
+	}
+}

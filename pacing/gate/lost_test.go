@@ -51,7 +51,7 @@ func TestLossesAreTheLawsFirst(t *testing.T) {
 		if tc.open {
 			continue
 		}
-		want := collection.RateInfo{Learned: was / 2, Previous: was, Reason: "not answered", Binds: string(gate.Learned)}
+		want := collection.RateInfo{Learned: was / 2, Previous: was, Reason: "no usable answer", Binds: string(gate.Learned)}
 		if len(told) != 1 || told[0] != want {
 			t.Errorf("of the pace is told %+v, want %+v", told, want)
 		}

@@ -135,7 +135,7 @@ func (g *Gate) weigh(f *flight, o *Outcome, at time.Time, now law.Moment) (chang
 		way.Usage = usage.Usage{} // of a faster pace
 		reason := "throttled"
 		if o.Signal == law.Failed {
-			reason = "not answered"
+			reason = "no usable answer"
 		}
 		changes = append(changes, collection.Event{Kind: collection.RateChanged, Rate: &collection.RateInfo{
 			Learned: g.Rate(), Previous: all, Reason: reason,

@@ -76,8 +76,8 @@ var table = []Words{
 	}, {
 		Bound: gate.Undeclared, Name: "a missing ceiling",
 		Is:     "no ceiling is declared, so clean answers have to earn the pace",
-		Figure: "the pace that is earned so far; it doubles after 200 clean answers", Who: "you, or time",
-		Do: "A ceiling that you declare, in the connector file: `ceiling: {per_second: N}`, or under `providers:` in collect.yaml: `ceiling_per_second: N`. Without one the bound doubles after 200 clean answers.",
+		Figure: "the pace that is earned so far; it doubles after 200 clean answers, up to 32 a second, and further where the provider announced a limit or refused", Who: "you, or time",
+		Do: "A ceiling that you declare, in the connector file: `ceiling: {per_second: N}`, or under `providers:` in collect.yaml: `ceiling_per_second: N`. Without one the bound doubles after 200 clean answers, and ends at 32 a second where the provider speaks of no limit.",
 	}, {
 		Bound: gate.Forbidden, Name: "an unexplained 403",
 		Is:     "the provider answered a 403 that nothing explains at a faster pace, which can mean a ban",
@@ -90,13 +90,13 @@ var table = []Words{
 		Do: "Nothing on our side: the provider says that this is its limit.",
 	}, {
 		Bound: gate.Learned, Name: "refusals",
-		Is:     "the provider refused, or did not answer, when it was asked faster",
-		Figure: "the pace, and when it was confirmed last", Who: "the provider",
+		Is:     "the provider refused, or gave no usable answer, when it was asked faster",
+		Figure: "the pace, and when an answer came last", Who: "the provider",
 		Do: "Nothing on our side: the provider asks for less when it is asked faster. A little more is tried from time to time; a higher ceiling would not be used.",
 	}, {
 		Bound: gate.Slow, Name: "late answers",
 		Is:     "answers took much longer when the provider was asked faster",
-		Figure: "the pace, and when it was confirmed last", Who: "the provider",
+		Figure: "the pace, and when an answer came last", Who: "the provider",
 		Do: "Nothing on our side: the provider answers late when it is asked faster. A little more is tried from time to time; a higher ceiling would not be used.",
 	}, {
 		Bound: gate.Rising, Name: "the rising start",
@@ -106,7 +106,7 @@ var table = []Words{
 	}, {
 		Bound: gate.Places, Name: "refusals in flight",
 		Is:     "the provider refused when more requests were in flight, whatever the pace",
-		Figure: "requests at once, and when that was confirmed last", Who: "the provider",
+		Figure: "requests at once, and when an answer came last", Who: "the provider",
 		Do: "Nothing on our side: the provider counts requests in flight. One more is tried from time to time.",
 	}, {
 		Bound: gate.InFlightMax, Name: "requests in flight",
@@ -153,6 +153,8 @@ func HeldBy(s *gate.Status, k *gate.Constraint) bool {
 // Figure says the number of k with its unit: 3.5/s, until 12:09, 8 at once.
 func Figure(k *gate.Constraint, now time.Time) string {
 	switch {
+	case k.Blocks && !k.Until.IsZero() && !k.Until.After(now) && k.Cause() == "" && k.Name != gate.FreezeOf && k.Name != gate.InFlightMax:
+		return "a probe is next"
 	case k.Blocks && !k.Until.IsZero() && k.Name != gate.InFlightMax:
 		return "until " + words.At(k.Until, now)
 	case k.Name == gate.BreakerOf && !k.Blocks:
@@ -188,8 +190,12 @@ func Detail(k *gate.Constraint, now time.Time) string {
 	case gate.Undeclared:
 		add("earned so far")
 	case gate.Learned, gate.Slow, gate.Places:
-		if !k.Since.IsZero() {
-			add("last confirmed %s", words.Ago(k.Since, now))
+		switch {
+		case k.Since.IsZero():
+		case k.Blocks:
+			add("no request succeeded since %s, and one at a time asks again", words.At(k.Since, now))
+		default:
+			add("last answer %s", words.Ago(k.Since, now))
 		}
 	case gate.Announced:
 		if !k.Since.IsZero() {
@@ -223,7 +229,7 @@ func latencyWords(d time.Duration) string {
 }
 
 // Text says what limits the pace in one line, in the same words everywhere:
-// "late answers: 3.5/s, last confirmed 2 min ago".
+// "late answers: 3.5/s, last answer 2 min ago".
 func Text(s *gate.Status, now time.Time) string {
 	k := s.Limit()
 	if k == nil {
