@@ -92,7 +92,9 @@ func (g *Gate) limits(r *route.Route, recorded time.Time, pace float64) (all []C
 		if name == Places {
 			c.Count, c.PerSecond = m.InFlight(), 0
 		}
-		if wait, refused := m.Backoff(ago), m.Refused(); max(wait, refused) > passes {
+		wait, refused := m.Backoff(ago), m.Refused()
+		probes := refused > passes && (r.Pace != nil || ago < m.Backoff(0)+probed)
+		if wait > passes || probes {
 			c.Until, c.Blocks = g.clock.Now().Add(wait), true
 			if !m.HeardAt.IsZero() {
 				c.Since = m.HeardAt.Add(-refused)
@@ -190,8 +192,10 @@ func (g *Gate) binding(all []Constraint, u *usage.Kept) int {
 // an interval of whole nanoseconds.
 const same = 1 + 1e-6
 
-// passes is the longest wait that is no block to people.
-const passes = 5 * time.Second
+const (
+	passes = 5 * time.Second // the longest wait that is no block to people
+	probed = time.Minute     // after a pause: from then on nobody is taken to ask whether refusals are over
+)
 
 // boundOf names what a law is limited by.
 var boundOf = map[law.Limit]Bound{

@@ -153,9 +153,10 @@ func HeldBy(s *gate.Status, k *gate.Constraint) bool {
 // Figure says the number of k with its unit: 3.5/s, until 12:09, 8 at once.
 func Figure(k *gate.Constraint, now time.Time) string {
 	switch {
-	case k.Blocks && !k.Until.IsZero() && !k.Until.After(now) && k.Cause() == "" && k.Name != gate.FreezeOf && k.Name != gate.InFlightMax:
-		return "a probe is next"
 	case k.Blocks && !k.Until.IsZero() && k.Name != gate.InFlightMax:
+		if !k.Until.After(now) {
+			return "a probe is next"
+		}
 		return "until " + words.At(k.Until, now)
 	case k.Name == gate.BreakerOf && !k.Blocks:
 		return "a probe is next"
