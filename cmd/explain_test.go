@@ -105,6 +105,41 @@ func TestExplainThePaceOfNow(t *testing.T) {
 	}
 }
 
+// A run that hangs has saved nothing since: what is said is as of then.
+func TestExplainIsAsOf(t *testing.T) {
+	e := paced()
+	e.Runs[0].Outcome, e.Runs[0].StartedAt = collection.Running, noon
+	for ago, want := range map[time.Duration]bool{5 * time.Second: false, 30 * time.Second: true} {
+		e.Pace.SavedAt = noon.Add(-ago)
+		got := renderExplanation(e, 200, term.Caps{})
+		if strings.Contains(got, "This is how it stood 30 s ago: no answer has been saved since.") != want {
+			t.Errorf("saved %v ago:\n%s", ago, got)
+		}
+	}
+}
+
+// What a run left that got no answer is waited for, whatever the pace.
+func TestExplainWhatIsOwedWaits(t *testing.T) {
+	e := paced()
+	e.Known = true
+	e.Owed[0].Reason, e.Owed[0].NotBefore, e.Owed[0].Detail = collection.UpstreamPressure, noon.Add(90*time.Second), "no connection: connection refused"
+	for sent, metrics := range map[int64]collection.Metrics{5: {FailedRequests: 1}, 0: {}} {
+		e.Runs[0].Outcome, e.Runs[0].Tally, e.Runs[0].Metrics = collection.Waiting, collection.Tally{Requests: sent}, metrics
+		got := renderExplanation(e, 200, term.Caps{})
+		for _, want := range []string{
+			"tickets: why does no request leave now?", "Time, or an answer: see above.",
+			"1.         what is owed is not asked for: until 12:01:30 UTC: provider kept failing: no connection: connection refused",
+		} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%d sent: %q is not in\n%s", sent, want, got)
+			}
+		}
+		if strings.Contains(got, "<- this one") {
+			t.Errorf("%d sent: a pace limits what does not leave:\n%s", sent, got)
+		}
+	}
+}
+
 // Whatever binds, the question, the mark and the way out are about it.
 func TestExplainWhatBinds(t *testing.T) {
 	later := noon.Add(9 * time.Minute)

@@ -15,6 +15,9 @@ import (
 func renderExplanation(e report.Explanation, columns int, c term.Caps) string {
 	page := term.Page{Columns: columns, Label: 11}
 	page.Say(e.Question())
+	if stale := e.StaleWords(); stale != "" {
+		page.Indented(stale)
+	}
 	if begins := e.BeginsWords(); begins != "" {
 		page.Indented(begins)
 	}
@@ -40,6 +43,8 @@ func renderExplanation(e report.Explanation, columns int, c term.Caps) string {
 	}
 	if shared := e.SharingWords(); shared != "" {
 		page.Fact("account", shared)
+	} else if e.Running(e.Now) {
+		page.Fact("account", limit.Shared(&e.Pace))
 	}
 	if changes := e.Changes(); len(changes) > 0 {
 		page.Add("")

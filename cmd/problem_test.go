@@ -155,7 +155,7 @@ waiting[E0401]: the breaker for acme is open
   do     nothing; one test call goes out at 12:09 UTC
 `},
 		{"long wait", stop(collection.RetryAfter, 429, ""), here, `
-waiting[E0402]: acme asks for a longer wait than this run may take (429)
+waiting[E0402]: acme must be left alone for longer than this run may wait (429)
   at     tickets/issues
   saved  40,400 records in 404 slices of this run
   next   no request leaves before 12:09 UTC, in 9 min

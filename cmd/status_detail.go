@@ -49,6 +49,8 @@ func statusDetail(s report.Status, now time.Time, columns int, c term.Caps) stri
 	}
 	if shared := s.SharingWords(); shared != "" {
 		page.Fact("account", shared)
+	} else if s.Account != nil && s.Running(now) {
+		page.Fact("account", limit.Shared(&s.Account.Pace))
 	}
 	if run := s.Newest(); report.Unanswered(run) {
 		page.Fact("last run", words.WithReason(report.NoneOf(run.Tally.Requests), report.LastTrouble(s.Owed)))

@@ -41,6 +41,7 @@ func renderSummary(s report.Summary, columns int, c term.Caps) string {
 	page.Fact("rate", s.RateWords())
 	page.Fact("limited by", limit.Text(&s.Limit, s.At()))
 	page.Fact("latest", limit.Failures(&s.Limit))
+	page.Fact("account", limit.Shared(&s.Limit))
 	for i := range s.Accounts {
 		page.Fact("token", words.Clean(s.Accounts[i].From)+": "+s.Accounts[i].TurnWords(s.At()))
 	}

@@ -47,6 +47,8 @@ func (e Explanation) originOf(c gate.Constraint) string {
 func (e Explanation) Question() string {
 	name := words.Clean(e.Name)
 	switch b := e.Pace.Limit(); {
+	case e.silent():
+		return name + ": why does no request leave now?"
 	case b != nil && b.Blocks && b.Name != gate.InFlightMax:
 		return name + ": why does no request leave now?"
 	case e.Known && e.Pace.Learned > 0:
@@ -64,6 +66,17 @@ func (e Explanation) Question() string {
 	}
 	return name + ": what limits the pace?"
 }
+
+// StaleWords says that a run at work has saved nothing for a while; "" if it has.
+func (e Explanation) StaleWords() string {
+	if saved := e.Pace.SavedAt; e.Running(e.Now) && !saved.IsZero() && e.Now.Sub(saved) > staleAfter {
+		return "This is how it stood " + words.Ago(saved, e.Now) + ": no answer has been saved since."
+	}
+	return ""
+}
+
+// staleAfter is how long a run at work may save nothing before that is worth a word.
+const staleAfter = 10 * time.Second
 
 // atWork reports whether requests of the account leave now, of this connector or of others.
 func (e Explanation) atWork() bool { return (e.Running(e.Now) || e.Shared) && e.Pace.PerSecond > 0 }
@@ -92,7 +105,7 @@ func (e Explanation) Constraints() []ConstraintWords {
 		if k.Route != "" {
 			why += " (route " + words.Clean(k.Route) + ")"
 		}
-		all = append(all, ConstraintWords{what, why, k.Binds})
+		all = append(all, ConstraintWords{what, why, k.Binds && !e.silent()})
 	}
 	return all
 }
@@ -208,6 +221,9 @@ func (e Explanation) Stops() []string {
 		}
 		all = append(all, does+": no request leaves now")
 	}
+	if owed := e.owedWait(); owed != "" {
+		all = append(all, owed)
+	}
 	if failure := e.failure(); failure != "" {
 		all = append(all, failure)
 	}
@@ -260,6 +276,23 @@ func (e Explanation) quota() string {
 	return ""
 }
 
+// owedWait says until when what is owed is not asked for, though nothing else holds
+// requests back; "" if there is no such wait.
+func (e Explanation) owedWait() string {
+	b := e.Pace.Limit()
+	st := e.Stands(e.Now)
+	if e.Running(e.Now) || b != nil && b.Blocks && b.Name != gate.InFlightMax || st.State != Waiting || st.Until.IsZero() || st.Until != FirstWait(e.Owed, e.Now) {
+		return ""
+	}
+	return words.WithReason("what is owed is not asked for: "+st.Next, LastTrouble(e.Owed))
+}
+
+// silent reports whether the last run got no answer, or sent nothing, because of what is
+// owed: then no pace limits anything.
+func (e Explanation) silent() bool {
+	return e.owedWait() != "" && (Unanswered(e.Newest()) || e.Newest().Tally.Requests == 0)
+}
+
 // failure says which error ended the last run, and who acts; "" if none did.
 func (e Explanation) failure() string {
 	last := e.Newest()
@@ -300,6 +333,8 @@ func (e Explanation) Faster() string {
 		return "A run: the pace is learned from what comes back."
 	case e.refusal() != "":
 		return "Nothing before the provider accepts the credential: see above."
+	case e.silent():
+		return "Time, or an answer: see above."
 	case b == nil && Unanswered(e.Newest()):
 		return "An answer: the provider gave none to the last run."
 	case b == nil:

@@ -247,6 +247,8 @@ func TestLatestFailuresAreCounted(t *testing.T) {
 				return failing, 20 * ms
 			case 11:
 				return gate.Outcome{Signal: law.Throttled, Hold: -1, Why: "answered 429"}, 20 * ms
+			case 13:
+				return gate.Outcome{Signal: law.Silent, QuotaUsed: true, Hold: 10 * ms, Why: "answered 403"}, 20 * ms
 			}
 			return good, 20 * ms
 		}}

@@ -24,6 +24,7 @@ type Status struct {
 	Learned    float64   // the pace that a later process goes on from; 0: not known
 	Begins     float64   // the pace at which it begins, which is less where that is doubted; 0: not known
 	Ceiling    *float64  // the strictest pace the owner allows; nil: none declared
+	SavedAt    time.Time // when it was saved, if it is read from there
 	HeardAt    time.Time // when the provider last confirmed the pace; zero: never
 	HoldUntil  time.Time // the provider asked for silence until then; zero: it did not
 	RejectedAt time.Time // when the provider rejected the credential; zero: it did not, or has answered since
@@ -42,6 +43,7 @@ type Status struct {
 	Released     bool      // it was frozen, and an operator released it: the next request is the one test that decides
 	FrozenUntil  time.Time // when one test request may go out; zero: only an operator releases it
 
+	Processes int     // that share the pace, which is that of all together; 0: one, or not known
 	Announced []Quota // the limits of the provider, each as it was announced last
 
 	Ended  int // the latest requests that did,

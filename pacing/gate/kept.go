@@ -30,14 +30,15 @@ type kept struct {
 	Rejected   time.Time `json:"rejected_at,omitzero"` // the credential, with no answer since
 	orders
 	fresh
-	Windows []ceiling.Kept     `json:"windows,omitempty"`
-	Reserve time.Time          `json:"reserved_until,omitzero"`
-	Share   float64            `json:"reserved_share,omitempty"` // of a limit, which is for people
-	Clamp   *ceiling.KeptClamp `json:"clamp,omitempty"`
-	Routes  []route.Kept       `json:"routes,omitempty"`
-	Quotas  []keptQuota        `json:"quotas,omitempty"`
-	Usage   *usage.Kept        `json:"usage,omitempty"`
-	Paces   []float64          `json:"paces_per_second,omitempty"` // that are in force, by route; 0: nothing left by it
+	Windows   []ceiling.Kept     `json:"windows,omitempty"`
+	Reserve   time.Time          `json:"reserved_until,omitzero"`
+	Share     float64            `json:"reserved_share,omitempty"` // of a limit, which is for people
+	Clamp     *ceiling.KeptClamp `json:"clamp,omitempty"`
+	Routes    []route.Kept       `json:"routes,omitempty"`
+	Quotas    []keptQuota        `json:"quotas,omitempty"`
+	Usage     *usage.Kept        `json:"usage,omitempty"`
+	Processes int                `json:"processes,omitempty"`        // that shared the pace
+	Paces     []float64          `json:"paces_per_second,omitempty"` // that are in force, by route; 0: nothing left by it
 
 	Announced []Quota `json:"announced,omitempty"`    // each limit as it was last
 	Tried     int     `json:"routes_tried,omitempty"` // that turned out to be none

@@ -20,6 +20,14 @@ func (p *parties) of(who int) *party {
 	return p.now[who]
 }
 
+// count returns how many processes use the gate; 0 if it is one that shares nothing.
+func (p *parties) count() int {
+	if p == nil {
+		return 0
+	}
+	return len(p.now)
+}
+
 // room reports whether another request of its own may be in flight.
 func (p *party) room() bool { return p == nil || p.inFlight < p.most }
 

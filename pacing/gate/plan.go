@@ -176,7 +176,11 @@ func (g *Gate) refuse(r *Request, way *route.Route, now law.Moment) *collection.
 	case g.freeze.Blocks(now):
 		return g.Frozen()
 	case tooLong(hold):
-		return &collection.Stop{Reason: collection.RetryAfter, NotBefore: g.clock.When(hold)}
+		stop := &collection.Stop{Reason: collection.RetryAfter, NotBefore: g.clock.When(hold)}
+		if g.quotas.open() {
+			stop.Detail = "a quota is used up; where no end is named, one request asks after a minute, and then at least every hour"
+		}
+		return stop
 	case g.breaker.State == halt.Open && g.breaker.Forced != nil:
 		return &collection.Stop{Reason: collection.CircuitOpen, NotBefore: g.breaker.Forced.Until, Detail: g.breaker.Forced.Words()}
 	case g.breaker.State == halt.Open && late(g.breaker.Until):

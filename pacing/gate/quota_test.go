@@ -1,6 +1,7 @@
 package gate_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -167,5 +168,22 @@ func TestQuotaOfARoute(t *testing.T) {
 	}
 	if at, _ := send(t, g, "found", at.Add(5*time.Minute), good); at.Sub(now) < 3*time.Minute {
 		t.Errorf("and again %v later: the issue that was answered ended it", at.Sub(now))
+	}
+}
+
+// TestAQuotaWithoutAnEndIsNoRequestedPause: a stop for it says whose time that is.
+func TestAQuotaWithoutAnEndIsNoRequestedPause(t *testing.T) {
+	for _, quota := range []bool{true, false} {
+		g, now := open(t, collection.Provider{}), t0
+		o := gate.Outcome{Signal: law.Throttled, Hold: 2 * time.Hour}
+		if quota {
+			o = usedUp("daily", -1)
+			o.Period = 24 * time.Hour
+		}
+		g.Settle(now, g.Leave(&gate.Request{}, now), &o)
+		stop := g.Plan(&gate.Request{}, now.Add(time.Second)).Stop
+		if stop == nil || stop.Reason != collection.RetryAfter || strings.Contains(stop.Detail, "a quota is used up; where no end is named") != quota {
+			t.Errorf("a quota: %t, stopped with %+v", quota, stop)
+		}
 	}
 }

@@ -68,7 +68,7 @@ func (g *Gate) Settle(at time.Time, p Pass, o *Outcome) (changes []collection.Ev
 		}
 	}
 	g.slots.Release(f.slot, flown(o), took)
-	g.pulse.End(o.Signal == law.Failed || o.Signal == law.Silent && o.Why != "", now)
+	g.pulse.End(o.Signal == law.Failed || o.Signal == law.Silent && o.Why != "" && !o.QuotaUsed, now)
 	if g.calm && o.isPlain() {
 		changes, save = g.answered(f, o, now)
 	} else {

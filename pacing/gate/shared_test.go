@@ -193,3 +193,21 @@ func TestNewest(t *testing.T) {
 		}
 	}
 }
+
+// TestProcessesAreCounted that share a gate, also by who reads what it saved.
+func TestProcessesAreCounted(t *testing.T) {
+	g := open(t, collection.Provider{})
+	if n := g.Status(t0).Processes; n != 0 {
+		t.Errorf("alone it has %d processes", n)
+	}
+	g.Share(nil, 0)
+	who := g.Share(nil, 0)
+	seen, err := gate.Inspect(g.Snapshot(t0), t0)
+	if err != nil || seen.Processes != 2 || g.Status(t0).Processes != 2 {
+		t.Errorf("%d processes are seen, %d live, want 2 (%v)", seen.Processes, g.Status(t0).Processes, err)
+	}
+	g.Part(who)
+	if n := g.Status(t0).Processes; n != 1 {
+		t.Errorf("after one left there are %d processes", n)
+	}
+}

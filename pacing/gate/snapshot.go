@@ -29,6 +29,7 @@ func (g *Gate) Snapshot(at time.Time) []byte {
 		Windows:    g.windows.Keep(&g.clock, now),
 	}
 	k.fresh, k.Paces, k.Announced = *g.fresh, g.paces(), g.heard.quotas()
+	k.Processes = g.parties.count()
 	if k.Tried = g.routes.Tried(); g.settled {
 		k.Left = g.clock.Kept(g.left)
 	}

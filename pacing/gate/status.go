@@ -47,6 +47,7 @@ func (g *Gate) status(p picture, now law.Moment) Status {
 	if p.usage != nil {
 		s.Ended, s.Failed = p.usage.Ended, p.usage.Failed
 	}
+	s.Processes = g.parties.count()
 	s.Announced = slices.Clone(g.heard.quotas())
 	s.Constraints = g.constraints(s, p, now)
 	return s
@@ -81,7 +82,9 @@ func Inspect(state []byte, now time.Time) (Status, error) {
 	if p.bound > 0 {
 		p.rate = min(p.rate, p.bound)
 	}
-	return g.status(p, at), nil
+	s := g.status(p, at)
+	s.SavedAt, s.Processes = k.RecordedAt, k.Processes
+	return s, nil
 }
 
 // Closed reports whether the breaker is.

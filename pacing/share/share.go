@@ -299,6 +299,9 @@ func (d *Desk) State(last bool) (state []byte) {
 		}
 		return nil
 	})
+	if last {
+		d.Status() // how it ended: that is asked for once the place is left
+	}
 	if err != nil {
 		return d.config.Known
 	}

@@ -430,3 +430,19 @@ func TestSettleOutlivesTheLeader(t *testing.T) {
 		t.Errorf("leads %t, silent until %v", second.Leads(), until)
 	}
 }
+
+// TestStatusIsThatOfTheEnd: who asks once the place is left is told how it ended, and not
+// what was last asked for before.
+func TestStatusIsThatOfTheEnd(t *testing.T) {
+	d := join(t, account(t, unpaced))
+	before := d.Status()
+	p := &provider{handler: func(int) (int, http.Header) { return 429, http.Header{"Retry-After": {"7200"}} }}
+	if err := get(t.Context(), govern(t, p, []*share.Desk{d}, pacing.BudgetLimits{})[0], "end.test"); err == nil {
+		t.Fatal("it was not refused")
+	}
+	d.State(true)
+	d.Close()
+	if got := d.Status().HoldUntil; !before.HoldUntil.IsZero() || time.Until(got) < 50*time.Minute {
+		t.Errorf("it ended with a silence until %v, before: %v", got, before.HoldUntil)
+	}
+}

@@ -50,7 +50,7 @@ var table = []Words{
 		Do: "collect breaker release NAME --reason WHY",
 	}, {
 		Bound: gate.HoldOf, Name: "a requested pause",
-		Is:     "it said when it may be asked again, with Retry-After or a quota that is used up",
+		Is:     "it said when it may be asked again, or that a quota is used up; where it named no end, one request asks after a minute, and then at least every hour",
 		Figure: "until when", Who: "time",
 		Do: "Time. Asking earlier would only be refused.",
 	}, {
@@ -219,6 +219,14 @@ func Failures(s *gate.Status) string {
 		return ""
 	}
 	return fmt.Sprintf("%d of the latest %s failed or got no answer", s.Failed, words.Counted(int64(s.Ended), "request", "requests"))
+}
+
+// Shared says how many processes share the pace; "" if one has it alone.
+func Shared(s *gate.Status) string {
+	if s.Processes < 2 {
+		return ""
+	}
+	return fmt.Sprintf("%d processes share the pace, which is that of all together", s.Processes)
 }
 
 // latencyWords says how long a request takes: 40 ms, 1.2 s.

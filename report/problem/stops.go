@@ -397,8 +397,8 @@ func writeBreaker(p *Problem, err error, sc Scene) {
 
 func writeLongWait(p *Problem, err error, sc Scene) {
 	stop := stopIn(err)
-	p.Headline = fmt.Sprintf("%s asks for a longer wait than this run may take%s", sc.Provider, answered(stop))
-	p.At = sc.place()
+	p.Headline = fmt.Sprintf("%s must be left alone for longer than this run may wait%s", sc.Provider, answered(stop))
+	p.At, p.Why = sc.place(), stop.Detail
 	p.Saved = sc.saved()
 	p.Do = []Step{{Say: "nothing; your schedule can simply try again later"}}
 	if !stop.NotBefore.IsZero() {
