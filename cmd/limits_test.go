@@ -7,6 +7,7 @@ import (
 
 	"collect/cmd/internal/live"
 	"collect/cmd/internal/term"
+	"collect/collection"
 	"collect/pacing/gate"
 	"collect/report"
 	"collect/report/limit"
@@ -43,7 +44,7 @@ func TestTheLimitIsSaidTheSameEverywhere(t *testing.T) {
 		for where, got := range map[string]string{
 			"explain": renderExplanation(e, 200, term.Caps{}),
 			"status":  statusDetail(report.Status{Name: "acme", Account: &report.Account{Provider: "acme", Pace: s}}, noon, 200, term.Caps{}),
-			"summary": renderSummary(report.Summary{Connector: "acme", Now: noon, Limit: s}, 80, term.Caps{}),
+			"summary": renderSummary(report.Summary{Connector: "acme", Now: noon, Limit: s, This: collection.Tally{Requests: 1}}, 80, term.Caps{}),
 			"block":   strings.Join(m.Block(100, 24, term.Caps{}), "\n"),
 			"line":    m.Line(live.Stamped),
 		} {

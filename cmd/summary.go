@@ -39,9 +39,13 @@ func renderSummary(s report.Summary, columns int, c term.Caps) string {
 
 	page.Fact("time", s.TimeWords())
 	page.Fact("rate", s.RateWords())
-	page.Fact("limited by", limit.Text(&s.Limit, s.At()))
-	page.Fact("latest", limit.Failures(&s.Limit))
-	page.Fact("account", limit.Shared(&s.Limit))
+	if k := s.Limit.Limit(); s.This.Requests > 0 || k != nil && k.Blocks { // no pace limits what sent nothing
+		page.Fact("limited by", limit.Text(&s.Limit, s.At()))
+	}
+	if s.This.Requests > 0 {
+		page.Fact("latest", limit.Failures(&s.Limit))
+		page.Fact("account", limit.Shared(&s.Limit))
+	}
 	for i := range s.Accounts {
 		page.Fact("token", words.Clean(s.Accounts[i].From)+": "+s.Accounts[i].TurnWords(s.At()))
 	}

@@ -9,6 +9,7 @@ import (
 	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/internal/texttest"
+	"collect/pacing/gate"
 	"collect/report"
 	"collect/report/problem"
 	"collect/store"
@@ -157,7 +158,8 @@ func TestRateOfTheEndIsKept(t *testing.T) {
 func TestNoPaceWithoutRequests(t *testing.T) {
 	s := paused()
 	s.This = collection.Tally{}
-	if got := renderSummary(s, 80, term.Caps{}); strings.Contains(got, "  rate ") {
+	s.Limit = gate.Status{Failed: 5, Ended: 5, Constraints: []gate.Constraint{{Name: gate.Rising, PerSecond: 1, Binds: true}}}
+	if got := renderSummary(s, 80, term.Caps{}); strings.Contains(got, "  rate ") || strings.Contains(got, "limited by") || strings.Contains(got, "latest") {
 		t.Errorf("a run without requests tells a rate:\n%s", got)
 	}
 }
