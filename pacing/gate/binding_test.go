@@ -159,6 +159,12 @@ func TestEachBoundBinds(t *testing.T) {
 			}
 			return good, 50 * ms
 		}},
+		{name: "a list that began slowly and waits for pages", requests: 14, want: gate.Unused, answer: func(i, _ int, _ time.Time) (gate.Outcome, time.Duration) {
+			if i > 10 {
+				return good, 30 * time.Second
+			}
+			return good, 50 * ms
+		}},
 		{name: "a run that thinks", provider: ceiling(50), workers: 2, think: time.Second, requests: 100, answer: slowly, want: gate.Unused},
 		{name: "one after the other", provider: ceiling(50), slots: 4, requests: 100, answer: slowly, want: gate.Unused},
 		{name: "a silence", provider: ceiling(20), requests: 10, answer: last(10, gate.Outcome{Signal: law.Throttled, Hold: 20 * time.Second}), want: gate.HoldOf},

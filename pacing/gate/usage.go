@@ -51,7 +51,11 @@ func (g *Gate) usage(now law.Moment) *usage.Kept {
 	slowest := 0.0
 	for i, r := range g.routes.All {
 		held := r.Usage.Held()
-		switch rate := r.Pace.Rate(); {
+		rate := r.Pace.Rate()
+		if r.Fresh(now) {
+			rate = min(rate, r.Most)
+		}
+		switch {
 		case held == usage.Unknown:
 		case held == usage.ByTime && (k.Held != usage.ByTime || rate < slowest):
 			k.Held, k.Route, slowest = usage.ByTime, i, rate
@@ -61,13 +65,18 @@ func (g *Gate) usage(now law.Moment) *usage.Kept {
 	}
 	// Where there are as many workers as slots, none waits for one. Where they are just
 	// enough for less than the pace, each may wait a little for the pace as well. And
-	// what waits for answers that do not come may send too little to tell.
+	// where something is always on its way and far less than the pace leaves, the run
+	// waits for answers.
 	taken := k.OnTheWay / float64(g.slots.Max())
-	used := k.PerSecond / cmp.Or(slowest, g.Rate())
+	allowed := cmp.Or(slowest, g.Rate())
+	if most := g.spread(); most > 0 {
+		allowed = min(allowed, most)
+	}
+	used := k.PerSecond / allowed
 	switch {
 	case taken >= full && (used < lags || k.Held == usage.ByNothing):
 		k.Held = usage.BySlot
-	case k.OnTheWay >= full && used < lags/2 && k.Held == usage.Unknown:
+	case k.OnTheWay >= full && used < lags/2 && k.Held != usage.BySlot:
 		k.Held = usage.ByNothing
 	}
 	return &k
