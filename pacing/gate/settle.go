@@ -101,7 +101,7 @@ func (g *Gate) answered(f *flight, o *Outcome, now law.Moment) (changes []collec
 	f.way.Hears(now)
 	f.pace.OnResult(f.ticket, o.forLaw(f.retry), now)
 	if f.id > g.breaker.Fence {
-		g.breaker.Count()
+		g.breaker.Count(f.id, false)
 	}
 	if g.ceiling > 0 {
 		if change := g.clamp.Observe(law.Succeeded, false, now); change != nil {

@@ -5,7 +5,6 @@ package halt
 
 import (
 	"fmt"
-	"math/bits"
 	"time"
 
 	"collect/collection"
@@ -14,14 +13,16 @@ import (
 	"collect/pacing/law"
 )
 
-// The breaker opens when half of the last 10 outcomes are bad, of at least 5:
-// fewer are no evidence, so a cold start cannot open it. It stays open for 10 s, as most
+// The breaker opens when the latest outcomes hold five more bad ones than good ones: fewer are no
+// evidence, so a cold start cannot open it. One request in eight may fail for ever: that opens it once
+// in 20,000 requests. The latest are those of the requests that left last, whenever they ended: some hang for half
+// a minute, and what left after them and was answered says that the provider works. It stays open for 10 s, as most
 // outages are short: a new version that starts, a network that comes back. Each probe that fails
 // doubles that, from when it left, up to a minute and a half: so a provider that comes back is asked
 // within two minutes, also if each probe hangs. A limit that lasts is the law's.
 const (
-	breakerWindow  = 10
-	breakerLeast   = 5
+	breakerWindow  = 16 // outcomes that are known
+	breakerBad     = 5  // more bad ones than good ones
 	breakerOpen    = 10 * time.Second
 	breakerLongest = 90 * time.Second
 )
@@ -35,7 +36,7 @@ const (
 
 // A Breaker stops calls to a provider that does not work:
 //
-//	         half of the outcomes bad             until
+//	         far more bad than good               until
 //	closed ──────────────────────────→ open ───────────────→ half_open
 //	  ↑                                  ↑                     │   │
 //	  │                                  └──── probe failed ───┘   │
@@ -46,17 +47,17 @@ const (
 // An operator can force it open or closed. Then no outcome is counted, and
 // nothing but the operator leaves that state.
 type Breaker struct {
-	State    string
-	Forced   *Forced
-	outcomes uint16 // the last ones, the latest lowest; a set bit is bad
-	counted  int    // outcomes that there are
-	Until    law.Moment
-	trips    int        // in a row without closing for as long as it had been open
-	closed   law.Moment // when it last closed
-	Probing  bool       // a probe is in flight
-	asked    law.Moment // when the latest probe left
-	Failure  Failure
-	Fence    uint64 // the id of the latest request that was sent before the last transition
+	State   string
+	Forced  *Forced
+	latest  [breakerWindow]outcome // of the requests that left last, in the order of departure
+	known   uint8                  // outcomes that there are
+	Probing bool                   // a probe is in flight
+	Until   law.Moment
+	trips   int        // in a row without closing for as long as it had been open
+	closed  law.Moment // when it last closed
+	asked   law.Moment // when the latest probe left
+	Failure Failure
+	Fence   uint64 // the id of the latest request that was sent before the last transition
 }
 
 // A Failure is what opened the breaker. It is zero if nobody noted it: an
@@ -130,23 +131,53 @@ func (b *Breaker) OnResult(id uint64, probe bool, s law.Signal, sent uint64, now
 		b.closed, b.Failure = now, Failure{}
 		return b.turn(Closed, why, why, sent)
 	}
-	b.Count()
+	b.Count(id, bad)
 	if !bad {
 		return nil
 	}
-	b.outcomes |= 1
-	if b.counted < breakerLeast || 2*bits.OnesCount16(b.outcomes) < b.counted {
+	wrong, of := b.worst()
+	if 2*wrong-of < breakerBad {
 		return nil
 	}
-	b.Failure = Failure{Bad: bits.OnesCount16(b.outcomes), Of: b.counted}
+	b.Failure = Failure{Bad: wrong, Of: of}
 	b.trip(now)
 	return b.turn(Open, why, why, sent)
 }
 
-// Count makes room for one more outcome, which is good.
-func (b *Breaker) Count() {
-	b.outcomes = b.outcomes << 1 & (1<<breakerWindow - 1)
-	b.counted = min(b.counted+1, breakerWindow)
+// An outcome is the id of a request, and in the lowest bit whether it was bad.
+type outcome uint32
+
+// before reports whether the request of o left before that of other.
+func (o outcome) before(other outcome) bool { return int32(o-other) < 0 }
+
+// Count notes the outcome of the request id in its place.
+func (b *Breaker) Count(id uint64, bad bool) {
+	o := outcome(id << 1)
+	if bad {
+		o++
+	}
+	if b.known == breakerWindow {
+		copy(b.latest[:], b.latest[1:])
+		b.known--
+	}
+	i := b.known
+	for ; i > 0 && o.before(b.latest[i-1]); i-- {
+		b.latest[i] = b.latest[i-1]
+	}
+	b.latest[i] = o
+	b.known++
+}
+
+// worst returns how many of the latest outcomes are bad, of as many as make the most more bad ones than good ones.
+func (b *Breaker) worst() (bad, of int) {
+	count, most := 0, 0
+	for n := 1; n <= int(b.known); n++ {
+		count += int(b.latest[int(b.known)-n] & 1)
+		if 2*count-n > most {
+			most, bad, of = 2*count-n, count, n
+		}
+	}
+	return bad, of
 }
 
 // Blame notes what the latest of the outcomes that opened it was.
@@ -172,8 +203,7 @@ func opened(trips int) time.Duration { return min(breakerLongest, breakerOpen<<m
 
 func (b *Breaker) turn(to, reason, trigger string, sent uint64) *collection.BreakerInfo {
 	change := &collection.BreakerInfo{Previous: b.State, State: to, Reason: reason, Trigger: trigger}
-	b.State, b.Fence = to, sent
-	b.outcomes, b.counted = 0, 0
+	b.State, b.Fence, b.known = to, sent, 0
 	return change
 }
 

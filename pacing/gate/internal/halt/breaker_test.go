@@ -1,6 +1,7 @@
 package halt_test
 
 import (
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -37,12 +38,15 @@ func TestBreakerNeedsMinimumThroughput(t *testing.T) {
 		{"bbbb", halt.Closed},
 		{"bbbbb", halt.Open},
 		{"tbtbt", halt.Open},
-		{"ggbbg", halt.Closed},          // 2 of 5
-		{"gbgbgb", halt.Open},           // 3 of 6
-		{"nnbbb", halt.Open},            // an answer counts as good: 3 of 5
-		{"oooobbbb", halt.Closed},       // what was cancelled does not count
-		{"ggggggggggbbbb", halt.Closed}, // 4 of the last 10
+		{"ggbbg", halt.Closed},
+		{"gbgbgbgbgbgb", halt.Closed},
+		{"bbnbbb", halt.Closed}, // an answer counts as good
+		{"bbnbbbb", halt.Open},
+		{"oooobbbb", halt.Closed}, // what was cancelled does not count
+		{"ggggggggggbbbb", halt.Closed},
 		{"ggggggggggbbbbb", halt.Open},
+		{"ggggggggggbgbbgbbb", halt.Closed},
+		{"ggggggggggbgbbgbbbgbbb", halt.Open},
 	} {
 		b := newBreaker()
 		signals := map[rune]law.Signal{'b': law.Failed, 't': law.Throttled, 'g': law.Succeeded, 'n': law.Answered, 'o': law.Silent}
@@ -54,6 +58,59 @@ func TestBreakerNeedsMinimumThroughput(t *testing.T) {
 		if got := b.State; got != tc.want {
 			t.Errorf("after %s the breaker is %s, want %s", tc.outcomes, got, tc.want)
 		}
+	}
+}
+
+// TestBreakerCountsInTheOrderOfDeparture: one of eight requests hangs, and is given up after all others
+// were answered. Where nothing that left later was answered, the provider is away.
+func TestBreakerCountsInTheOrderOfDeparture(t *testing.T) {
+	for _, tc := range []struct {
+		lost func(id uint64) bool
+		want string
+	}{
+		{func(id uint64) bool { return id%8 == 0 }, halt.Closed},
+		{func(id uint64) bool { return id <= 8 }, halt.Closed},
+		{func(id uint64) bool { return id > 40-5 }, halt.Open},
+	} {
+		b := newBreaker()
+		for _, late := range []bool{false, true} {
+			for id := uint64(1); id <= 40; id++ {
+				if s := law.Succeeded; tc.lost(id) == late {
+					if late {
+						s = law.Failed
+					}
+					b.onResult(id, false, s, 40, t0)
+				}
+			}
+		}
+		if got := b.State; got != tc.want {
+			t.Errorf("the breaker is %s, want %s", got, tc.want)
+		}
+	}
+}
+
+// TestBreakerBearsChance: a provider that fails one request in eight for ever, and one that fails seven in eight.
+func TestBreakerBearsChance(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	opens := func(share float64) (opened int) {
+		b := newBreaker()
+		for id := uint64(1); id <= 20000; id++ {
+			s := law.Succeeded
+			if random.Float64() < share {
+				s = law.Failed
+			}
+			if b.onResult(id, false, s, id, t0) != nil {
+				opened++
+				*b = *newBreaker()
+			}
+		}
+		return opened
+	}
+	if got := opens(1. / 8); got > 3 {
+		t.Errorf("of 20,000 requests of which one in eight fails, it opened %d times, want 3 at most", got)
+	}
+	if got := opens(7. / 8); got < 20000/8 {
+		t.Errorf("of 20,000 requests of which seven in eight fail, it opened %d times, want every 8 requests", got)
 	}
 }
 
