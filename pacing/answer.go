@@ -36,7 +36,7 @@ func (a *answer) fate(asked bool) collection.Fate {
 		return collection.FateThrottled
 	case a.err == nil:
 		return collection.FateOK
-	case a.outcome.Signal == law.Failed:
+	case a.outcome.Signal == law.Failed, a.outcome.Leftover:
 		return collection.FateFailed
 	case stopped && a.took > 0:
 		return collection.FateRefused

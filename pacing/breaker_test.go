@@ -137,3 +137,46 @@ func TestOneBrokenPageDoesNotOpenTheBreaker(t *testing.T) {
 		}
 	})
 }
+
+// TestTheEndOfARunIsNoOutage: one server of eight hangs, and when the time of the run is up, its requests are
+// all that is left. A provider that hangs as a whole is noticed all the same.
+func TestTheEndOfARunIsNoOutage(t *testing.T) {
+	for _, tc := range []struct {
+		hangs func(asked int64) bool
+		want  string
+	}{
+		{func(asked int64) bool { return asked%8 == 0 }, gate.Closed},
+		{func(asked int64) bool { return true }, gate.Open},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var asked atomic.Int64
+			m := serve(func(w http.ResponseWriter, r *http.Request) {
+				if !tc.hangs(asked.Add(1)) {
+					time.Sleep(50 * ms)
+					return
+				}
+				select {
+				case <-time.After(30 * time.Second):
+				case <-r.Context().Done():
+				}
+				w.WriteHeader(http.StatusGatewayTimeout)
+			})
+			g := govern(t, pacing.Config{Base: m, Concurrency: 8, Budget: pacing.NewBudget(pacing.BudgetLimits{MaxTime: 25 * time.Second}),
+				Provider: collection.Provider{Ceilings: []collection.Ceiling{{Count: 10, Per: time.Second}}, StartPerSecond: 10}})
+			var wg sync.WaitGroup
+			for range 8 {
+				wg.Go(func() {
+					for range 1000 {
+						fetch(t, g)
+					}
+				})
+			}
+			time.Sleep(24 * time.Second)
+			was := g.Status().PerSecond
+			wg.Wait()
+			if got := g.Status(); got.Breaker != tc.want || got.PerSecond < was {
+				t.Errorf("the run ended with %.1f/s and the breaker %s, want %.1f/s and %s", got.PerSecond, got.Breaker, was, tc.want)
+			}
+		})
+	}
+}

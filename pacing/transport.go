@@ -173,6 +173,9 @@ func (g *Governor) attempt(req *http.Request, p gate.Pass, n, renewals int) answ
 			g.renewable(&a, out)
 		}
 	}
+	if o := &a.outcome; o.Signal == law.Failed && g.budget.over(time.Now()) != "" {
+		o.Signal, o.Overdue, o.Leftover = law.Silent, false, true
+	}
 	if a.resp == nil {
 		content.discard()
 	}

@@ -158,7 +158,7 @@ func (g *Gate) weigh(f *flight, o *Outcome, at time.Time, now law.Moment) (chang
 			changes, save = append(changes, g.clampChanged(change)), true
 		}
 	}
-	if change := g.breaker.OnResult(f.id, f.probe, evidence(f, o.Signal, fresh), g.sent, now); change != nil {
+	if change := g.breaker.OnResult(f.id, f.probe, evidence(f, o, fresh), g.sent, now); change != nil {
 		g.breaker.Blame(change, o.Why, at)
 		changes, save = append(changes, collection.Event{Kind: collection.BreakerChanged, Breaker: change}), true
 	}
@@ -197,7 +197,11 @@ func (g *Gate) clampChanged(change *collection.ClampInfo) collection.Event {
 // its own, nor what was in flight when the provider refused, or lost, the first
 // of it says more about the provider than that first one. The probe always
 // counts.
-func evidence(f *flight, s law.Signal, fresh bool) law.Signal {
+func evidence(f *flight, o *Outcome, fresh bool) law.Signal {
+	s := o.Signal
+	if o.Leftover {
+		s, fresh = law.Failed, true
+	}
 	bad := s == law.Throttled || s == law.Failed
 	if !f.probe && bad && (f.retry || !fresh) {
 		return law.Silent
