@@ -67,7 +67,7 @@ error[E0301]: the proxy on the way to acme asks for a user and a password (407)
 error[E0301]: acme asks for a credential (401), and the connector sends none
   at     tickets
   saved  what earlier runs saved; the checkpoint did not move
-  do     put a valid one there
+  do     say which it sends, in the connector file: ` + "`auth` under `provider`" + `
          then: collect resume tickets
 `},
 		{"403", stop(collection.Frozen, 403, ""), here, `

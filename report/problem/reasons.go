@@ -63,7 +63,7 @@ var reasons = map[collection.Reason]reasonRow{
 	collection.Auth: {
 		row{"E0301", LevelError, ExitRefused, NeedsOperator, false, writeAuth}, "credential was rejected",
 		"the provider does not accept the credential",
-		"put a valid one where the connector looks for it",
+		"put a valid one where the connector looks for it; if it sends none, say under `auth` in its file which one",
 	},
 	collection.Frozen: {
 		row{"E0303", LevelError, ExitRefused, NeedsOperator, false, writeFrozen}, "provider is frozen",

@@ -164,10 +164,11 @@ func writeAuth(p *Problem, err error, sc Scene) {
 		sc.Credential, sc.Mark = one.From, ""
 		p.Note = "`turns: walk` binds these walks to that token: they are owed, and the others went on"
 	}
+	p.Do = []Step{{Say: "put a valid one there"}, sc.resume("then:")}
 	if p.Token = sc.token(); p.Token == "" {
 		p.met("%s asks for a credential%s, and the connector sends none", err, sc)
+		p.Do[0].Say = "say which it sends, in the connector file: `auth` under `provider`"
 	}
-	p.Do = []Step{{Say: "put a valid one there"}, sc.resume("then:")}
 }
 
 func writeProbe(p *Problem, err error, sc Scene) {
