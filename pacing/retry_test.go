@@ -84,6 +84,49 @@ func TestWhatIsRetried(t *testing.T) {
 	}
 }
 
+// TestOne401MayBeChance: in a run that was answered well it is asked about once more, after a moment.
+func TestOne401MayBeChance(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		answers  []int
+		attempts int
+		method   string
+		want     collection.Reason // of the second request; "" for a response
+		sent     int
+		took     time.Duration
+	}{
+		{"one", []int{200, 401, 200}, 5, "GET", "", 3, 5 * time.Second},
+		{"two", []int{200, 401, 401}, 5, "GET", collection.Auth, 3, 5 * time.Second},
+		{"the first request", []int{401}, 5, "GET", collection.Auth, 1, 0},
+		{"one attempt", []int{200, 401}, 1, "GET", collection.Auth, 2, 0},
+		{"what may not be repeated", []int{200, 401}, 5, "POST", collection.Auth, 2, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			m := serve(statuses(tc.answers...))
+			g := govern(t, pacing.Config{Base: m, Provider: collection.Provider{Unpaced: true, Limits: collection.Limits{Attempts: tc.attempts}}})
+			fetch(t, g)
+			start := time.Now()
+			req, _ := http.NewRequestWithContext(t.Context(), tc.method, acme+"/records", nil)
+			resp, err := g.Client().Do(req)
+			var got collection.Reason
+			if stop, ok := errors.AsType[*collection.Stop](err); ok {
+				got = stop.Reason
+			} else if err != nil || resp.StatusCode != 200 {
+				t.Fatalf("%s: %v, %v", tc.name, resp, err)
+			}
+			if took := time.Since(start); got != tc.want || m.count() != tc.sent || took != tc.took {
+				t.Errorf("%s: it ended with %q after %d requests and %v, want %q, %d, %v", tc.name, got, m.count(), took, tc.want, tc.sent, tc.took)
+			}
+			if fetch(t, g); tc.want != "" && m.count() != tc.sent {
+				t.Errorf("%s: another request left with a credential that is refused", tc.name)
+			}
+			if got := !g.Status().RejectedAt.IsZero(); got != (tc.want != "") {
+				t.Errorf("%s: the credential is rejected: %t", tc.name, got)
+			}
+		})
+	}
+}
+
 // TestOnlyIdempotentRequestsAreRetried sends one request of each kind to a
 // provider that fails once.
 func TestOnlyIdempotentRequestsAreRetried(t *testing.T) {

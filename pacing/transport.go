@@ -32,6 +32,7 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 	id, n := t.meter.Ask(), 1
 	why := ""          // the attempt before this one got no answer
 	renewals := 0      // of the credential
+	doubted := false   // a 401 was asked about once more
 	var same *Governor // the account that the next attempt must have; nil: any
 	t.trace(ctx, collection.RequestStarted, collection.RequestInfo{ID: id, Attempt: n})
 	var sent time.Time // the first attempt
@@ -47,6 +48,10 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 		t.meter.Leave(turn.Request.Retry)
 		t.trace(ctx, collection.SlotAcquired, collection.RequestInfo{ID: id, Attempt: n})
 		a := g.attempt(req, p, n, renewals)
+		notBefore := time.Now().Add(backoff(min(n, t.limits.Attempts)-1, t.random()))
+		if !doubted && n < g.limits.Attempts && g.doubts(req, &a) {
+			doubted, a.again, notBefore = true, true, time.Now().Add(doubtFor)
+		}
 		if a.outcome.Rejected = a.rejected(); a.outcome.Rejected && t.several == nil {
 			g.mu.Lock()
 			g.broken = cmp.Or(g.broken, a.err)
@@ -54,7 +59,7 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 		}
 		next := &desk.Turn{Stream: turn.Stream, Request: turn.Request}
 		next.Request.Retry = true
-		next.Request.NotBefore = time.Now().Add(backoff(min(n, t.limits.Attempts)-1, t.random()))
+		next.Request.NotBefore = notBefore
 		another := n < g.limits.Attempts
 		if rest := g.restOfWindow(&a, sent, time.Now()); !another && rest > 0 {
 			a.outcome.Hold, another = rest, true
