@@ -22,8 +22,10 @@ func (g Gap) Rank(now time.Time) int {
 
 // The cooldown after source pressure: a gap of kind provider is not tried again
 // before cooldownBase, doubled with each failed attempt up to cooldownDoublings
-// times, and never later than cooldownLongest for this reason alone.
+// times, and never later than cooldownLongest for this reason alone. One that was
+// not really tried waits for cooldownUntried.
 const (
+	cooldownUntried   = 10 * time.Second
 	cooldownBase      = time.Minute
 	cooldownDoublings = 6
 	cooldownLongest   = 6 * time.Hour
@@ -53,8 +55,11 @@ func (g Gap) Owed(was *Gap, worked bool, now time.Time) Gap {
 		g.State = GapDead
 	}
 	if g.Reason.Kind() == Pressure {
-		cooled := now.Add(min(cooldownBase<<min(g.Attempts, cooldownDoublings), cooldownLongest))
-		if g.NotBefore.Before(cooled) {
+		cooldown := cooldownUntried
+		if worked {
+			cooldown = min(cooldownBase<<min(g.Attempts, cooldownDoublings), cooldownLongest)
+		}
+		if cooled := now.Add(cooldown); g.NotBefore.Before(cooled) {
 			g.NotBefore = cooled
 		}
 	}

@@ -37,6 +37,14 @@ func TestCooldown(t *testing.T) {
 	}
 }
 
+// TestWhatWasNotTriedIsSoonDue: it says nothing of the piece that there was no connection.
+func TestWhatWasNotTriedIsSoonDue(t *testing.T) {
+	was := collection.Gap{ID: 7, Attempts: 3, OpenedAt: noon.Add(-time.Hour)}
+	if got := (collection.Gap{Reason: collection.UpstreamPressure}).Owed(&was, false, noon); !got.NotBefore.Equal(noon.Add(10*time.Second)) || got.Attempts != 3 {
+		t.Errorf("%+v, want it due in 10 s, and no attempt counted", got)
+	}
+}
+
 // TestGapDies: after eight attempts that failed, and at once where nothing is to
 // be had. What did not work is no attempt, and a dead gap that is reopened has
 // eight more.

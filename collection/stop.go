@@ -36,6 +36,9 @@ var ErrGapDeclared = fmt.Errorf("%w (gap)", ErrDeclared)
 // end in time.
 var ErrLate = errors.New("late")
 
+// ErrUnreached is the cause of a [Stop] for a request that did not leave, as there was no connection.
+var ErrUnreached = errors.New("no connection")
+
 // ErrClientCertificate is the cause of a [Stop] for a connection that a provider ends
 // because of the certificate of this client, or for want of one.
 var ErrClientCertificate = errors.New("the provider does not accept the client certificate")

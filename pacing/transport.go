@@ -225,7 +225,11 @@ func (g *Governor) failure(ctx context.Context, resp *http.Response, err error) 
 		return fault
 	}
 	a.outcome.Signal, a.outcome.Overdue, a.again = law.Failed, timedOut(err), true
-	a.err = &collection.Stop{Reason: collection.UpstreamPressure, Status: a.status, Detail: describe(err), Err: err}
+	stop := &collection.Stop{Reason: collection.UpstreamPressure, Status: a.status, Detail: describe(err), Err: err}
+	if unconnected(err) != "" {
+		stop.Err = errors.Join(collection.ErrUnreached, err)
+	}
+	a.err = stop
 	return a
 }
 

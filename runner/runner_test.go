@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -347,6 +349,38 @@ func TestProviderDownIsRecoveredLater(t *testing.T) {
 		p.mend()
 		time.Sleep(7 * time.Hour)
 		if _, err := do(t, m.reopen(), p, func(c *runner.Config) { c.Run.Mode = collection.Resume }); err != nil {
+			t.Fatal(err)
+		}
+		checkAll(t, m, p)
+	})
+}
+
+// away refuses all connections.
+type away struct{}
+
+func (away) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+}
+
+// TestProviderThatWasNotReachedIsSoonAskedAgain: nothing was tried that a next run could wait for, and the run ends soon.
+func TestProviderThatWasNotReachedIsSoonAskedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, p := newMemory(), &provider{n: 7}
+		for range collection.MaxGapAttempts + 1 {
+			began := time.Now()
+			run, err := do(t, m, away{}, nil)
+			if took := time.Since(began); err != nil || run.Tally.Requests != 5 || took > 15*time.Second {
+				t.Fatalf("%d requests in %v, %v, want one with five attempts", run.Tally.Requests, took, err)
+			}
+			m = m.reopen()
+			time.Sleep(10 * time.Second)
+		}
+		for _, gap := range m.owes() {
+			if gap.Attempts != 0 || gap.Reason != collection.UpstreamPressure {
+				t.Errorf("owed %+v, want no attempt counted", gap)
+			}
+		}
+		if _, err := do(t, m.reopen(), p, nil); err != nil {
 			t.Fatal(err)
 		}
 		checkAll(t, m, p)

@@ -350,10 +350,10 @@ func (r *Runner) saved(p *pending) (collection.Committed, error) {
 }
 
 // leave records the gap that stop left. Only a piece that was really tried
-// counts an attempt.
+// counts an attempt: not one whose request did not reach the provider.
 func (r *Runner) leave(ctx context.Context, gap collection.Gap, stop *collection.Stop) error {
 	// What is owed is recorded even if ctx is what ended the walk.
-	return r.deferGaps(context.WithoutCancel(ctx), !stop.Reason.EndsRun(), gap)
+	return r.deferGaps(context.WithoutCancel(ctx), !stop.Reason.EndsRun() && !errors.Is(stop, collection.ErrUnreached), gap)
 }
 
 // behind returns the cursor behind a slice, or behind the piece of the list that it is
