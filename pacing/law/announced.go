@@ -168,13 +168,13 @@ func (p *plateau) ration(d *Ticket, q *response.Quota, refused bool, now Moment)
 		}
 		g := &gauge{name: q.Name}
 		p.gauges = append(p.gauges, g)
-		i, p.usages = len(p.usages), append(p.usages, &usage{gauge: g, start: now, sent: d.ID, used: used})
+		i, p.usages = len(p.usages), append(p.usages, &usage{gauge: g, first: d.ID, began: used, used: used})
 	}
 	u := p.usages[i]
 	if !refused {
 		u.look(d, used, q.Window, now)
 	}
-	rest := max(restLeast, (q.Remaining-0.5)/max(u.cost, 1e-6)-p.afloat) // percents are whole
+	rest := max(restLeast, u.requests(q.Remaining)-p.afloat)
 	last := q.Window / usageLasts
 	p.bind(u.gauge, rest/last.Seconds(), last, refused, now)
 }

@@ -20,7 +20,7 @@ func share(o law.Outcome, used, limit int) law.Outcome {
 // is used without running into it, whatever its size.
 func TestUsageInPercent(t *testing.T) {
 	const hours = 8
-	for _, limit := range []int{60, 200, 1000, 5000} {
+	for _, limit := range []int{60, 200, 1000, 5000, 20000} {
 		answered, refused := 0, 0
 		w := world{start: 1, ceiling: 20, workers: 4, lasts: hours * time.Hour, answer: func(p *provider) (law.Outcome, time.Duration) {
 			ok := p.sliding(limit, time.Hour)
@@ -34,6 +34,37 @@ func TestUsageInPercent(t *testing.T) {
 		w.play(t, law.Plateau)
 		if all := limit * hours; answered < all*3/4 || refused > 0 {
 			t.Errorf("%d an hour: %d answered of %d, %d refused, want three quarters, and none", limit, answered, all, refused)
+		}
+	}
+}
+
+// TestUsageIsNoCrawl: a run that begins with a part of the limit used, and does not know what a request takes of it,
+// is never slower than what is left allows until the end of the hour.
+func TestUsageIsNoCrawl(t *testing.T) {
+	const start = 10.0
+	for _, limit := range []float64{2000, 5000, 20000} {
+		for _, began := range []float64{0, 0.0399, 0.5, 0.7, 0.8, 0.9, 0.97} {
+			l, err := law.New(law.Plateau, start, start, func() float64 { return 0.5 })
+			if err != nil {
+				t.Fatal(err)
+			}
+			used := int(began * limit)
+			for now := time.Hour; now < time.Hour+10*time.Minute; {
+				at, _ := l.Next(now)
+				now = max(now, at)
+				d := l.OnSend(now, 1)
+				now += 50 * ms
+				used++
+				l.OnResult(d, share(granted(true), used, int(limit)), now)
+				left := limit*0.99 - float64(used) // percents are whole
+				if allowed := min(start, left/3600); l.Rate() < allowed {
+					t.Errorf("%.0f an hour, of which %.1f %% were used: %.2f/s with %.0f left, want %.2f/s at least", limit, 100*began, l.Rate(), left, allowed)
+					break
+				}
+			}
+			if float64(used) > limit {
+				t.Errorf("%.0f an hour, of which %.1f %% were used: %d in all", limit, 100*began, used)
+			}
 		}
 	}
 }
