@@ -49,7 +49,7 @@ func TestUsageIsNoCrawl(t *testing.T) {
 				t.Fatal(err)
 			}
 			used := int(began * limit)
-			for now := time.Hour; now < time.Hour+10*time.Minute; {
+			for now := time.Second; now < 10*time.Minute; {
 				at, _ := l.Next(now)
 				now = max(now, at)
 				d := l.OnSend(now, 1)
@@ -66,6 +66,26 @@ func TestUsageIsNoCrawl(t *testing.T) {
 				t.Errorf("%.0f an hour, of which %.1f %% were used: %d in all", limit, 100*began, used)
 			}
 		}
+	}
+}
+
+// TestUsageThatFlips: what leaves the window and what comes in may hold what is told between two percents. That it rises
+// again is no percent that was used.
+func TestUsageThatFlips(t *testing.T) {
+	l, err := law.New(law.Plateau, 10, 10, func() float64 { return 0.5 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Second
+	for n := range 1000 {
+		at, _ := l.Next(now)
+		now = max(now, at)
+		d := l.OnSend(now, 1)
+		now += 50 * ms
+		l.OnResult(d, share(granted(true), 50+n/10%2, 100), now)
+	}
+	if got := l.Rate(); got < 10 {
+		t.Errorf("%.2f/s with half of it left, want 10", got)
 	}
 }
 
