@@ -236,7 +236,7 @@ type limitsSpec struct {
 	Cursor           yamlfile.Size     `yaml:"cursor" default:"'16KiB'" about:"the longest cursor"`
 	PagesWithoutNew  yamlfile.Count    `yaml:"pages_without_new_record" default:"'3'" about:"after this many pages in a row without a new record a walk ends"`
 	Pages            yamlfile.Count    `yaml:"pages" default:"any number" about:"the most pages of one walk in one run"`
-	Attempts         yamlfile.Count    `yaml:"attempts" default:"'5'" about:"the most attempts of one request; more may follow while a provider that has answered in this run answers no request, see longest_retry_after. One that was never reached ends the run with them, and a run that begins ten seconds later asks again"`
+	Attempts         yamlfile.Count    `yaml:"attempts" default:"'5'" about:"the most attempts of one request; more may follow if a provider that has answered is away, see longest_retry_after"`
 	LongestRetryWait yamlfile.Duration `yaml:"longest_retry_after" default:"'5m'" about:"the longest wait for a Retry-After, a used-up ceiling or a provider that no longer answers; a longer one ends the run"`
 }
 
