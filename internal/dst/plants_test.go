@@ -26,7 +26,7 @@ var planted = []func() bug{
 	func() bug { return onCommit("unknown commit repeated unread", unknownRepeated) },
 	func() bug {
 		full := onCommit("full disk ignored", fullIgnored)
-		full.near = 500 // most disks that are full are so for the pace, which is saved beside a slice
+		full.near = 800 // most disks that are full are so for the pace, which is saved beside a slice
 		return full
 	},
 	func() bug { return onDefer("gap of an interrupt dropped", dropping(collection.Interrupted)) },

@@ -52,10 +52,10 @@ type lateAnswers struct {
 	usual      float64         // geometric mean; 0: not known
 	alone      float64         // the longest of the first few requests that left with nothing else in flight; 0: none did
 	lone       int8            // how many those are; in a drain, how many such took as long as before it
-	dispersion float64         // of the logarithms of single answers around their mean
+	lateRow    int8            // the latest late answers that came in a row, as far as they count
 	seen       int32           // answers that the dispersion is of
+	dispersion float64         // of the logarithms of single answers around their mean
 	late       float64         // share of answers that take much longer than the typical
-	lateRow    int32           // the latest of them that came in a row
 	usualLate  float64         // what of it does not come from the pace
 
 	// Of a drain:
@@ -64,8 +64,8 @@ type lateAnswers struct {
 	waited     int32   // answers since
 	calm       int32   // of these, those since answers are quick,
 	lates      int32   // and late ones among them
-	halves     int32   // that may still be tried
-	quick      int32   // answers in a row that were as quick as usual
+	halves     int8    // that may still be tried
+	quick      int8    // answers in a row that were as quick as usual, as far as they count
 }
 
 // A lateness is what late answers call for.
@@ -131,7 +131,7 @@ func (l *lateAnswers) compare(took float64, log logarithm) lateness {
 		l.usual += baseUp * gap
 	}
 	late := 0.0
-	l.lateRow++
+	l.lateRow = min(l.lateRow+1, inARow)
 	if took > lateBeside(max(l.usual, typical)) {
 		late = 1
 	} else {
@@ -216,7 +216,7 @@ func (l *lateAnswers) drained(took float64, alone bool) lateness {
 
 // quickAgain reports whether the latest few answers were all as quick as usual, in a drain for which most were slow.
 func (l *lateAnswers) quickAgain(took float64) bool {
-	l.quick++
+	l.quick = min(l.quick+1, inARow)
 	if took > drainedTimes*max(l.usual, quickest.Seconds()) {
 		l.quick = 0
 	}

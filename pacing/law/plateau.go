@@ -68,8 +68,8 @@ type plateau struct {
 	preCut     float64 // the plateau when the drain began
 	started    bool    // and whether it was the start that it ended
 	slowBeyond bool    // the plateau is where answers became quick again
-	quick      Moment  // when a drain ended, as they were; 0: none did
 	again      bool    // the drain is the second one in a short time
+	quick      Moment  // when one ended, as answers were quick; 0: none did
 
 	// Parts of the controller, which write the above.
 	episode

@@ -52,8 +52,8 @@ type Breaker struct {
 	latest  [breakerWindow]outcome // of the requests that left last, in the order of departure
 	known   uint8                  // outcomes that there are
 	Probing bool                   // a probe is in flight
+	trips   int32                  // in a row without closing for as long as it had been open
 	Until   law.Moment
-	trips   int        // in a row without closing for as long as it had been open
 	closed  law.Moment // when it last closed
 	asked   law.Moment // when the latest probe left
 	Failure Failure
@@ -144,11 +144,12 @@ func (b *Breaker) OnResult(id uint64, probe bool, s law.Signal, sent uint64, now
 	return b.turn(Open, why, why, sent)
 }
 
-// An outcome is the id of a request, and in the lowest bit whether it was bad.
-type outcome uint32
+// An outcome is the lowest bits of the id of a request, which tell the order of those in flight, and in the last bit
+// whether it was bad.
+type outcome uint16
 
 // before reports whether the request of o left before that of other.
-func (o outcome) before(other outcome) bool { return int32(o-other) < 0 }
+func (o outcome) before(other outcome) bool { return int16(o-other) < 0 }
 
 // Count notes the outcome of the request id in its place.
 func (b *Breaker) Count(id uint64, bad bool) {
@@ -199,7 +200,7 @@ func (b *Breaker) trip(from law.Moment) {
 }
 
 // opened returns for how long a breaker is open that tripped so many times.
-func opened(trips int) time.Duration { return min(breakerLongest, breakerOpen<<min(trips-1, 6)) }
+func opened(trips int32) time.Duration { return min(breakerLongest, breakerOpen<<min(trips-1, 6)) }
 
 func (b *Breaker) turn(to, reason, trigger string, sent uint64) *collection.BreakerInfo {
 	change := &collection.BreakerInfo{Previous: b.State, State: to, Reason: reason, Trigger: trigger}
@@ -266,7 +267,7 @@ func (b *Breaker) Keep(clock *timeline.Timeline) *KeptBreaker {
 	if b.State == Closed && b.Forced == nil {
 		return nil
 	}
-	k := &KeptBreaker{Until: clock.Kept(b.Until), Trips: b.trips, Forced: b.Forced}
+	k := &KeptBreaker{Until: clock.Kept(b.Until), Trips: int(b.trips), Forced: b.Forced}
 	if !b.Failure.At.IsZero() {
 		k.Failure = new(b.Failure)
 	}
@@ -283,7 +284,7 @@ func NewBreaker(k *KeptBreaker, clock *timeline.Timeline) Breaker {
 	case k.Forced != nil && k.Forced.To != Open:
 		return Breaker{State: Closed, Forced: k.Forced}
 	}
-	b := Breaker{State: Open, Until: clock.Of(k.Until), trips: min(max(1, k.Trips), 6), Forced: k.Forced}
+	b := Breaker{State: Open, Until: clock.Of(k.Until), trips: int32(min(max(1, k.Trips), 6)), Forced: k.Forced}
 	if k.Failure != nil {
 		b.Failure = *k.Failure
 	}

@@ -62,9 +62,9 @@ func (u *Usage) Held() Holder {
 type Pulse struct {
 	from, next sighting
 	busy       time.Duration // that all requests together were on their way, less the moment for each that still is
-	flying     int32
-	failed     uint32 // a bit for each that ended, the latest is the lowest: it got no usable answer
+	flying     int16
 	ended      uint8  // up to looksBack
+	failed     uint32 // a bit for each that ended, the latest is the lowest: it got no usable answer
 }
 
 // A sighting is how many requests had left at a moment, and for how long all
