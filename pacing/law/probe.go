@@ -81,7 +81,7 @@ func (p *plateau) advance(weight float64, now Moment) {
 		switch {
 		case p.doubtful():
 			answers, dwell, most = enough, doubleTime, stepDoubtful
-		case p.r > farApart*p.base: // the limit is another one now
+		case p.r > 2*p.base: // the limit is another one now
 			most = stepDoubtful
 		}
 		if p.since < answers || held < dwell {

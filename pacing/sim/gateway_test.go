@@ -45,8 +45,8 @@ func TestSlowGateway(t *testing.T) {
 				sim.Play(p, sim.Owned(perSecond(20), sim.Workers), time.Hour, &state)
 				s := p.Score(0, time.Hour)
 				t.Logf("%.0f %% of the work, %d of %d requests answered 504", 100*s.Share, s.Refusals, s.Requests)
-				if s.Share < 0.75 || s.Refusals > 50 {
-					t.Errorf("%.0f %% of the work, %d of %d requests answered 504; want 75 %%, and 50", 100*s.Share, s.Refusals, s.Requests)
+				if s.Share < 0.75 || s.Refusals > 60 {
+					t.Errorf("%.0f %% of the work, %d of %d requests answered 504; want 75 %%, and 60", 100*s.Share, s.Refusals, s.Requests)
 				}
 			})
 		})
