@@ -49,7 +49,7 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 		t.trace(ctx, collection.SlotAcquired, collection.RequestInfo{ID: id, Attempt: n})
 		a := g.attempt(req, p, n, renewals)
 		notBefore := time.Now().Add(backoff(min(n, t.limits.Attempts)-1, t.random()))
-		if !doubted && n < g.limits.Attempts && g.doubts(req, &a) {
+		if !doubted && t.several == nil && n < g.limits.Attempts && g.doubts(req, &a) { // where there are several accounts, another goes on
 			doubted, a.again, notBefore = true, true, time.Now().Add(doubtFor)
 		}
 		if a.outcome.Rejected = a.rejected(); a.outcome.Rejected && t.several == nil {
