@@ -115,9 +115,6 @@ func (t *target) Side() transfer.Side {
 }
 
 func (t *target) Open(ctx context.Context) (err error) {
-	if err := t.free(); err != nil {
-		return err
-	}
 	if t.lock == nil {
 		t.lock, err = filelock.Acquire(t.part + ".lock.copy")
 		if errors.Is(err, filelock.ErrLocked) {
@@ -126,6 +123,10 @@ func (t *target) Open(ctx context.Context) (err error) {
 		if err != nil {
 			return disk.NoAccess(t.path, err)
 		}
+	}
+	// After the lock, which goes with this copy: one that died once it had its name left its own.
+	if err := t.free(); err != nil {
+		return err
 	}
 	t.db, err = connect.Open(ctx, t.part, true)
 	return err

@@ -190,6 +190,24 @@ func TestCopy(t *testing.T) {
 	}
 }
 
+// TestCopyThatWasKilledWhenDone: a copy that died once it had its name leaves only a lock,
+// and the next one to that name takes it away.
+func TestCopyThatWasKilledWhenDone(t *testing.T) {
+	path, to := filled(t), filepath.Join(t.TempDir(), "copy.db")
+	copied(t, path, to)
+	lock := to + ".part.lock.copy"
+	if err := os.WriteFile(lock, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := copyTo(t.Context(), path, to, quiet)
+	if _, ok := errors.AsType[*store.OccupiedError](err); !ok {
+		t.Errorf("%v, want that the name is taken", err)
+	}
+	if _, err := os.Lstat(lock); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the lock is still there: %v", err)
+	}
+}
+
 // TestCopyReplacesNothing: what is there stays.
 func TestCopyReplacesNothing(t *testing.T) {
 	path, to := filled(t), server.Fresh()
