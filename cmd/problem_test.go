@@ -77,9 +77,23 @@ error[E0303]: acme answered 403, so collect stopped all calls to it
   saved  40,400 records in 404 slices of this run
   next   one test request may leave after 12:09 UTC
   do     check the account at acme
-         then: collect freeze release tickets --reason "checked the account"
          or, if it is only about some records, under ` + "`provider:`" + ` in the
          connector file: ` + "`on_403: gap`" + `
+         then: collect freeze release tickets --reason "checked the account"
+`},
+		{"403 after many answers", &collection.Stop{Reason: collection.Frozen, Status: 403, NotBefore: noon.Add(9 * time.Minute), Err: collection.ErrAfterMany}, here, `
+error[E0303]: acme answered 403, so collect stopped all calls to it
+  at     tickets/issues
+  why    a 403 can mean a ban. Going on could make it permanent. It came after
+         many good answers, so it may say "too fast"
+  saved  40,400 records in 404 slices of this run
+  next   one test request may leave after 12:09 UTC
+  do     check the account at acme
+         or, if it is how the provider says too fast, under ` + "`provider:`" + ` in the
+         connector file: ` + "`throttle: [{status: [403]}]`" + `
+         or, if it is only about some records, under ` + "`provider:`" + ` in the
+         connector file: ` + "`on_403: gap`" + `
+         then: collect freeze release tickets --reason "checked the account"
 `},
 		{"a firewall", stop(collection.Frozen, 202, "a firewall answered in its place"), here, `
 error[E0303]: acme answered 202, so collect stopped all calls to it

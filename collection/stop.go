@@ -32,6 +32,10 @@ var ErrDeclared = errors.New("a rule of the connector says so")
 // the walk goes on behind it if the next one can be named.
 var ErrGapDeclared = fmt.Errorf("%w (gap)", ErrDeclared)
 
+// ErrAfterMany is the cause of a [Stop] for a refusal that nothing explains, where many requests of the
+// same stream were answered well before it: it may be how the provider says that it is asked too fast.
+var ErrAfterMany = errors.New("many answers came before it")
+
 // ErrLate is the cause of a [Stop] for an answer that did not come in time, or did not
 // end in time.
 var ErrLate = errors.New("late")

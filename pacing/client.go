@@ -105,6 +105,7 @@ type Governor struct {
 	ends       time.Time  // and until when it was to last
 	accounted  time.Time
 	heard      meter.Announced // limits of the provider that were told
+	answered   map[string]int  // requests of each stream that were answered well
 	remembered time.Time       // when what was learned was last saved though all was well
 	reported   float64         // the rate that was last told
 	probe      func(waits int) // for tests: the waits of each attempt
@@ -148,6 +149,7 @@ func newGovernor(c Config) (*Governor, error) {
 		save:        c.Save,
 		traced:      c.Trace && c.Observe != nil,
 		asking:      make(chan struct{}, 1),
+		answered:    map[string]int{},
 	}
 	if g.budget == nil {
 		g.budget = NewBudget(BudgetLimits{})

@@ -29,6 +29,10 @@ import (
 // unexplained is why an account is frozen after a 403 that says no more.
 const unexplained = "forbidden"
 
+// many is how many answers of its stream make it likely that a 403 is about the pace: chosen. An account
+// that may not read a list is refused at its first page.
+const many = 10
+
 // stillReadable says why a 403 is about one record.
 const stillReadable = "what was readable before still is"
 
@@ -38,6 +42,13 @@ func (g *Governor) readable(req *http.Request) {
 	if repeatable(req) && g.origins[collection.Origin(req.URL)] {
 		g.witness.Store(req)
 	}
+}
+
+// answeredOf returns how many requests of a stream were answered well in this run.
+func (g *Governor) answeredOf(stream string) int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.answered[stream]
 }
 
 // InDoubt reports whether what was forbidden before still is, no rule explains it, and nothing
@@ -54,18 +65,21 @@ func (g *Governor) InDoubt() (doubt bool) {
 // frozen, the record is a gap, or a witness has to be asked.
 func (g *Governor) forbidden(a *answer, req *http.Request) {
 	stop := &collection.Stop{Reason: collection.Frozen, Status: a.status}
+	if g.answeredOf(collection.StreamOf(req.Context())) >= many && a.reading.Reason == "" {
+		stop.Err = collection.ErrAfterMany
+	}
 	a.err, a.outcome.Operator = stop, g.provider.Forbidden == collection.Hold
 	switch reason := a.reading.Reason; {
 	case reason == response.AbnormalUsage, reason == response.Challenge:
 		a.outcome.Refused = reason // whatever the policy
 	case g.provider.Forbidden == collection.GapRecord:
-		stop.Reason = collection.Forbidden
+		stop.Reason, stop.Err = collection.Forbidden, nil
 	default:
 		if a.witness = g.witnessOf(req); a.witness != nil && !a.outcome.Operator {
 			return
 		}
 		if a.witness = nil; collection.WasForbidden(req.Context()) && g.witness.Load() == nil && !a.outcome.Operator {
-			stop.Reason = collection.Forbidden
+			stop.Reason, stop.Err = collection.Forbidden, nil
 			g.doubted.Store(true) // whoever asked for it looks for a witness
 		} else {
 			a.outcome.Refused = unexplained

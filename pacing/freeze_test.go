@@ -1,6 +1,7 @@
 package pacing_test
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"sync"
@@ -114,6 +115,36 @@ func TestOneRefusalInFlightIsOneStrike(t *testing.T) {
 			t.Errorf("%d freezes were saved, want 1", n)
 		}
 	})
+}
+
+// TestForbiddenAfterManyAnswers: a 403 after many good answers of its stream may be about the pace; one after
+// few, or one that says why, is not taken for that.
+func TestForbiddenAfterManyAnswers(t *testing.T) {
+	for _, tc := range []struct {
+		answers int
+		header  string
+		want    bool
+	}{{12, "", true}, {9, "", false}, {12, "challenge", false}} {
+		synctest.Test(t, func(t *testing.T) {
+			var m *memory
+			m = serve(func(w http.ResponseWriter, r *http.Request) {
+				if m.count() <= tc.answers {
+					ok(w, r)
+					return
+				}
+				w.Header().Set("X-Amzn-Waf-Action", tc.header)
+				w.WriteHeader(403)
+			})
+			g := govern(t, pacing.Config{Base: m})
+			for range tc.answers {
+				mustFetch(t, g)
+			}
+			_, err := fetch(t, g)
+			if stop, _ := errors.AsType[*collection.Stop](err); stop == nil || stop.Reason != collection.Frozen || errors.Is(err, collection.ErrAfterMany) != tc.want {
+				t.Errorf("after %d answers, %q: %v, want it to be after many: %t", tc.answers, tc.header, err, tc.want)
+			}
+		})
+	}
 }
 
 // TestForbiddenPolicies reads a 403 as the provider's description says.

@@ -241,6 +241,9 @@ func (g *Governor) settle(ctx context.Context, p gate.Pass, a answer, next *desk
 	settled := g.desk.Settle(p, a.outcome, next.Request)
 	g.meter.Settle(a.took, a.fate(asked), a.status)
 	g.mu.Lock()
+	if a.resp != nil && a.err == nil {
+		g.answered[next.Stream]++
+	}
 	now := time.Now()
 	if asked {
 		g.tell(collection.Event{Kind: collection.Throttled, Throttle: throttleInfo(a)}, now, next.Stream)
@@ -257,8 +260,9 @@ func (g *Governor) settle(ctx context.Context, p gate.Pass, a answer, next *desk
 		g.tellRate(moved, next.Stream)
 	}
 	if stop, ok := errors.AsType[*collection.Stop](a.err); ok && stop.Reason == collection.Frozen && settled.Frozen != nil {
-		said := stop.Detail
+		said, cause := stop.Detail, stop.Err
 		*stop = *settled.Frozen
+		stop.Err = cause
 		stop.Status, stop.Detail = a.status, cmp.Or(stop.Detail, said)
 	}
 	if settled.Save {

@@ -139,8 +139,10 @@ func (e GapExplanation) Next() (say string, commands []string) {
 		return known.Next + "; then:", []string{retry, resume}
 	case e.State == collection.GapDead:
 		return "no run tries it again by itself; when the provider answers again:", []string{retry, resume}
+	case e.Reason == collection.Suspended:
+		return "settle it with the provider; then:", []string{command("freeze release") + ` --reason WHY`, resume}
 	case e.Reason.Freezes():
-		return "settle it with the provider, or, if it is only about some records, write `on_403: gap` under `provider:` in the connector file; then:", []string{command("freeze release") + ` --reason WHY`, resume}
+		return "settle it with the provider. If a 403 is how it says too fast, write `throttle: [{status: [403]}]` under `provider:` in the connector file; if it is only about some records, `on_403: gap`. Then:", []string{command("freeze release") + ` --reason WHY`, resume}
 	case e.Reason.Kind() == collection.Stuck:
 		return known.Next + "; then:", []string{resume}
 	case e.Reason.Kind() != collection.Stuck && e.NotBefore.After(e.Now):

@@ -32,7 +32,7 @@ var table = []Words{
 		Bound: gate.FreezeOf, Name: "the freeze",
 		Is:     "the provider refused the account, so it is frozen until one test request was answered",
 		Figure: "until when; without a time only you end it", Who: "you",
-		Do: "Settle it with the provider; then: collect freeze release NAME --reason WHY. If the 403 is about single records, declare that in the connector file: " + problem.RecordRule + ".",
+		Do: "Settle it with the provider; then: collect freeze release NAME --reason WHY. " + problem.Rules403 + ".",
 	}, {
 		Bound: gate.FreezeOf, Held: true, Name: "the freeze",
 		Is:     "frozen by an operator: all calls are stopped",
@@ -82,7 +82,7 @@ var table = []Words{
 		Bound: gate.Forbidden, Name: "an unexplained 403",
 		Is:     "the provider answered a 403 that nothing explains at a faster pace, which can mean a ban",
 		Figure: "the pace, since when, and when a quarter more is tried", Who: "you, or time",
-		Do: "If it is settled with the provider: collect freeze release NAME --reason WHY. If the 403 is about single records, declare that in the connector file: " + problem.RecordRule + ".",
+		Do: "If it is settled with the provider: collect freeze release NAME --reason WHY. " + problem.Rules403 + ".",
 	}, {
 		Bound: gate.Announced, Name: "an announced limit",
 		Is:     "answers say how much is left, or how fast to ask",

@@ -68,7 +68,7 @@ var reasons = map[collection.Reason]reasonRow{
 	collection.Frozen: {
 		row{"E0303", LevelError, ExitRefused, NeedsOperator, false, writeFrozen}, "provider is frozen",
 		"the provider answered 403 for a reason that collect does not know, or an operator froze it: no request leaves, because going on could make a ban permanent",
-		"settle it with the provider; then: collect freeze release. If it is only about what was asked for, declare that in the connector file: " + RecordRule,
+		"settle it with the provider; then: collect freeze release. " + Rules403,
 	},
 	collection.Suspended: {
 		row{"E0304", LevelError, ExitRefused, NeedsOperator, false, writeSuspended}, "account is suspended",
@@ -78,7 +78,7 @@ var reasons = map[collection.Reason]reasonRow{
 	collection.Forbidden: {
 		row{"E0608", LevelError, ExitOwed, NeedsOperator, false, piece("%s refused %s%s")}, "provider refuses it",
 		"the provider refuses this one piece; the others are collected",
-		"give the account access to it, or leave it: no run tries it again by itself. If it is usual here, declare it in the connector file: " + goneRule + ", which is shown and not owed",
+		"give the account access to it, or leave it: no run tries it again by itself. If it is usual here, declare it in the connector file: " + goneRule + ", which is shown and not owed. If many pieces are refused at once, as too fast: " + FastRule,
 	},
 	collection.SchemaDrift: {
 		row{"E0601", LevelError, ExitProtocol, NeedsOperator, false, writeDrift}, "records do not match",

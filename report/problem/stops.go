@@ -226,6 +226,12 @@ func writeTokenBusy(p *Problem, err error, sc Scene) {
 // RecordRule is what to write where a 403 is about single records.
 const RecordRule = "`on_403: gap` under `provider:`, or `on: [{status: [403], verdict: gap}]` in the stream"
 
+// FastRule is what to write where a 403 says that requests come too fast.
+const FastRule = "`throttle: [{status: [403]}]` under `provider:`"
+
+// Rules403 says what to write for a 403 that is not about the account: the likelier first.
+const Rules403 = "If the 403 is how the provider says too fast, declare in the connector file: " + FastRule + ". If it is only about some records: " + RecordRule
+
 // goneRule is what to write where single records are usually refused.
 const goneRule = "`on: [{status: [403], verdict: gone}]`"
 
@@ -245,10 +251,15 @@ func writeFrozen(p *Problem, err error, sc Scene) {
 		p.Note = stop.Detail
 	}
 	p.Saved = sc.saved()
-	p.Do = []Step{{Say: "check the account at " + sc.Provider}, sc.release("checked the account")}
+	p.Do = []Step{{Say: "check the account at " + sc.Provider}}
 	if stop.Status == http.StatusForbidden {
+		if errors.Is(err, collection.ErrAfterMany) {
+			p.Why += ". It came after many good answers, so it may say \"too fast\""
+			p.Do = append(p.Do, Step{Say: "or, if it is how the provider says too fast, under `provider:` in the connector file: `throttle: [{status: [403]}]`"})
+		}
 		p.Do = append(p.Do, Step{Say: "or, if it is only about some records, under `provider:` in the connector file: `on_403: gap`"})
 	}
+	p.Do = append(p.Do, sc.release("checked the account"))
 	if stop.Status == 0 { // said above is who or what froze it
 		p.Do = []Step{{Say: "settle with " + sc.Provider + ", or with the operator, what froze it"}, {"then:", sc.command("freeze release") + " --reason WHY"}}
 	}
