@@ -163,8 +163,8 @@ func (s *setting) choose(ctx context.Context) error {
 			"collect init", entry.Origin, s.connector, s.connector)
 	}
 	s.entry = setup.Entry{Name: cmp.Or(s.name, s.examined.Connector.Name), Provider: s.examined.Spec.ProviderName(), Use: s.connector}
-	if registry.IsFile(s.connector) {
-		s.entry.Use = s.fromConfig(s.examined.Connector.Source)
+	if file := s.examined.Connector.Source; file != "" {
+		s.entry.Use = s.fromConfig(file)
 	}
 	return nil
 }

@@ -137,10 +137,7 @@ func (a *app) checkFrom(ctx context.Context, db store.Store, name string, o rese
 	if err != nil {
 		return err
 	}
-	meeting, err := a.meeting(&settings).Reading(ctx, db, name)
-	if err != nil {
-		return err
-	}
+	meeting := a.meeting(&settings).Reading(db)
 	_, spec, err := meeting.Registry.Find(ctx, o.name)
 	if err != nil {
 		return err

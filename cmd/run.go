@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -10,6 +11,8 @@ import (
 	"collect/cmd/internal/config"
 	"collect/cmd/internal/live"
 	"collect/collection"
+	"collect/engine"
+	"collect/engine/registry"
 	"collect/internal/words"
 	"collect/report/problem"
 	"collect/store"
@@ -152,6 +155,9 @@ func (a *app) collectOne(ctx context.Context, h *audience, o runOptions, setting
 		return err
 	}
 	target, err := settings.Resolve(ctx, given, params)
+	if errors.Is(err, store.ErrOlder) || errors.Is(err, store.ErrDoubtful) { // a run mends that, and then the database tells
+		target, err = a.resolveMended(ctx, o, settings, params)
+	}
 	if err != nil {
 		return h.refuse(given, err, problem.Scene{})
 	}
@@ -183,6 +189,18 @@ func (a *app) collectOne(ctx context.Context, h *audience, o runOptions, setting
 		return h.refuse(given, err, s.run.Scene())
 	}
 	return exitWith(code)
+}
+
+// resolveMended finds the connector of one name when the database can tell of it only
+// after a run has opened it.
+func (a *app) resolveMended(ctx context.Context, o runOptions, settings config.Settings, params map[string]string) (registry.Target, error) {
+	db, err := a.openToCollect(ctx, o, settings)
+	if err != nil {
+		return registry.Target{}, err
+	}
+	defer db.Close()
+	settings.Remembered = engine.Remembered(db)
+	return settings.Resolve(ctx, o.names[0], params)
 }
 
 // openToCollect opens the database, and says so if it had to be made.

@@ -35,22 +35,18 @@ func (a *app) settings() (config.Settings, error) {
 	return s, err
 }
 
-// remembered returns the connector file that a connector was last collected
-// with, and the names that the database knows.
+// remembered returns the connector file that a connector was collected with, and
+// the names that the database knows.
 func (a *app) remembered(ctx context.Context, s config.Settings, name string) (path string, known []string, err error) {
 	db, err := openForReading(ctx, s)
-	if errors.Is(err, store.ErrDamaged) {
-		return "", nil, err // it knows the name, perhaps
-	}
-	if err != nil || db == nil {
+	if errors.Is(err, store.ErrMissing) && !errors.Is(err, store.ErrLogGone) || err == nil && db == nil {
 		return "", nil, nil
 	}
-	defer db.Close()
-	if runs, err := db.Runs(ctx, name, 1); err == nil && len(runs) == 1 && runs[0].Source != "" {
-		return runs[0].Source, nil, nil
+	if err != nil {
+		return "", nil, err // it knows the name, perhaps
 	}
-	known, _ = db.Connectors(ctx)
-	return "", known, nil
+	defer db.Close()
+	return engine.Remembered(db)(ctx, name)
 }
 
 // parseParams reads --param flags.

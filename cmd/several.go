@@ -60,6 +60,7 @@ func (a *app) collectSeveral(ctx context.Context, h *audience, o runOptions, set
 	}
 	defer recordEnd()
 
+	settings.Remembered = engine.Remembered(db)
 	each := a.runConfig(o, settings, db)
 	each.Requests = requests
 	record.prepare(&each)

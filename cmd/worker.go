@@ -14,6 +14,7 @@ import (
 	"collect/cmd/internal/config"
 	"collect/cmd/internal/live"
 	"collect/collection"
+	"collect/engine"
 	"collect/engine/storage"
 	"collect/fleet"
 	"collect/internal/jsonout"
@@ -86,6 +87,7 @@ func (a *app) worker(ctx context.Context, o workerOptions) error {
 	}
 	defer db.Close()
 	defer f.Close()
+	settings.Remembered = engine.Remembered(db)
 	run := runOptions{mode: collection.Resume, lane: string(collection.Incremental), maxRequests: settings.MaxRequests, maxTime: settings.MaxTime}
 	version, _, _ := build()
 	t := &workerTeller{app: a, style: live.StyleOf(a.env, a.err), settings: settings, name: settings.State}

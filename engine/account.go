@@ -103,9 +103,7 @@ func (m Meeting) whereShared(ctx context.Context, db store.Store, name, domain s
 	if !at.exists() {
 		return shared, errors.New("there is no folder for the state of programs (HOME, XDG_STATE_HOME) where the run could be reached")
 	}
-	if m, err = m.Reading(ctx, db, name); err != nil {
-		return shared, err
-	}
+	m = m.Reading(db)
 	target, err := m.Registry.Resolve(ctx, name, nil)
 	if err != nil {
 		return shared, fmt.Errorf("without its credential the run cannot be reached: %s", words.Cause(err))

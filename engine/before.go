@@ -39,7 +39,9 @@ func isParam(name string) bool { return name != "base_url" && !strings.Contains(
 // left if that was collected with other parameters, or by streams that were
 // something else: records would be skipped, or mixed, in silence. A stream that
 // has stored nothing is started over instead, unless this run holds the lease
-// already: another one came between.
+// already: another one came between. What a stream owes that is in the file no
+// more stays owed: no walk of another stream makes up for it. And a built-in
+// connector takes over nothing from a file.
 func (r *Run) sameAsBefore(ctx context.Context, leased bool) (err error) {
 	if r.before, err = newestThatWorked(ctx, r.Store, r.Target.Name, r.id); err != nil || r.before == nil || r.Options.NewParams {
 		return err
@@ -49,6 +51,9 @@ func (r *Run) sameAsBefore(ctx context.Context, leased bool) (err error) {
 	elsewhere, changes := !maps.Equal(moved.Was, moved.Now), changedStreams(was, now)
 	if !elsewhere && len(changes) == 0 {
 		return nil
+	}
+	if file := r.before.Source; file != "" && r.Target.Source == "" {
+		return &problem.MeaningError{Connector: r.Target.Name, Changes: changes, File: file}
 	}
 	streams, err := r.Store.Streams(ctx, r.Target.Name)
 	if err != nil {
@@ -61,7 +66,12 @@ func (r *Run) sameAsBefore(ctx context.Context, leased bool) (err error) {
 	if err != nil {
 		return err
 	}
+	owing, err := r.owing(ctx)
+	if err != nil {
+		return err
+	}
 	refused := &problem.MeaningError{Connector: r.Target.Name}
+	r.gone = map[string]bool{}
 	for _, st := range streams {
 		i := slices.IndexFunc(changes, func(c problem.StreamChange) bool { return c.Stream == st.Name })
 		switch {
@@ -71,6 +81,8 @@ func (r *Run) sameAsBefore(ctx context.Context, leased bool) (err error) {
 			if c := mixing(changes[i], was); changes[i].Gone() || !c.Gone() {
 				refused.Changes = append(refused.Changes, c)
 			}
+		case i >= 0 && changes[i].Gone() && owing[st.Name]:
+			r.gone[st.Name] = true
 		case elsewhere && leased:
 			return moved
 		case leased:
@@ -230,6 +242,31 @@ func (r *Run) resetSince(ctx context.Context, streams []store.StreamState) (map[
 		})
 	}
 	return reset, nil
+}
+
+// owing returns the streams that owe something.
+func (r *Run) owing(ctx context.Context) (map[string]bool, error) {
+	owed, err := r.Store.Gaps(ctx, r.Target.Name)
+	owing := map[string]bool{}
+	for _, gap := range owed {
+		if !gap.Waived() {
+			owing[gap.Stream] = true
+		}
+	}
+	return owing, err
+}
+
+// meaningOfGone returns what the streams were made of that are in the file no more, and
+// owe something: noted by this run, too, it tells a later one whether a stream that
+// comes back is the same.
+func (r *Run) meaningOfGone() map[string]string {
+	meaning := map[string]string{}
+	for stream := range r.gone {
+		for key, value := range byStream(r.before.Params)[stream] {
+			meaning[stream+"."+key] = value
+		}
+	}
+	return meaning
 }
 
 // lanesOf returns the lanes in which a stream has checkpoints or owes something.

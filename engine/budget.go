@@ -60,10 +60,7 @@ func ParseWindow(text string) (time.Duration, error) {
 // Budgets returns the budgets of the account that a connector uses: what its files
 // allow, what operators make of that, and what is used, if that is known.
 func (m Meeting) Budgets(ctx context.Context, db store.Reader, name string, now time.Time) ([]report.Budget, error) {
-	m, err := m.Reading(ctx, db, name)
-	if err != nil {
-		return nil, err
-	}
+	m = m.Reading(db)
 	_, spec, err := m.Registry.Find(ctx, name)
 	if err != nil {
 		return nil, err

@@ -136,7 +136,11 @@ func (r *Run) problems(ended Ended, streams []store.StreamState) []problem.Probl
 		sc.Stream, sc.Partition, sc.Stands = stopped.At.Stream, stopped.At.Partition, stopped.Stands
 		sc.Passed = i < inThisRun && !stopped.Stands && !stopped.Stop.EndsRun()
 		sc.Pieces, sc.Of = piecesOf(stopped, owed, streams)
-		problems = append(problems, problem.Of(stopped.Stop, sc))
+		p := problem.Of(stopped.Stop, sc)
+		if r.gone[sc.Stream] {
+			p.Do = append(p.Do, problem.GiveUp(sc))
+		}
+		problems = append(problems, p)
 	}
 	for _, declared := range r.Target.Connector.Streams() {
 		if i := slices.IndexFunc(streams, func(st store.StreamState) bool { return st.Name == declared.Name }); i >= 0 {

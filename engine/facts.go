@@ -149,14 +149,33 @@ func paceOf(state, others []byte, now time.Time) (pace gate.Status, known, share
 	return pace, known, false
 }
 
-// Reading returns m with a registry that knows of a connector what db does: the database
+// Reading returns m with a registry that knows of connectors what db does: the database
 // is open, and must not be opened once more.
-func (m Meeting) Reading(ctx context.Context, db store.Reader, name string) (Meeting, error) {
-	runs, err := db.Runs(ctx, name, 1)
-	if err != nil || len(runs) == 0 {
-		return m, err
+func (m Meeting) Reading(db store.Reader) Meeting {
+	r := *m.Registry
+	r.Remembered = Remembered(db)
+	m.Registry = &r
+	return m
+}
+
+// Remembered returns what db tells a registry: with which connector file a connector was
+// collected, and which names there are. The newest run that worked says it, and if none
+// did, the newest one.
+func Remembered(db store.Reader) func(ctx context.Context, name string) (path string, known []string, err error) {
+	return func(ctx context.Context, name string) (path string, known []string, err error) {
+		run, err := newestThatWorked(ctx, db, name, "")
+		if err == nil && run == nil {
+			run, err = newest(ctx, db, name, func(collection.Run) bool { return true })
+		}
+		if err != nil {
+			return "", nil, err
+		}
+		if run != nil && run.Source != "" {
+			return run.Source, nil, nil
+		}
+		known, err = db.Connectors(ctx)
+		return "", known, err
 	}
-	return m.knowing(runs[0]), nil
 }
 
 // knowing returns m with a registry that knows with which connector file a run was: it

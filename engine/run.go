@@ -64,6 +64,7 @@ type Run struct {
 	Config
 	before    *collection.Run // the newest run that worked before this one; nil for none
 	corrected []string        // streams that had stored nothing, and are begun anew after an edit
+	gone      map[string]bool // streams that are in the file no more, and owe something
 	salt      []byte
 	id        string // of the run, once it has the lease
 	budget    *pacing.Budget
@@ -349,7 +350,7 @@ func (r *Run) begin(ctx context.Context, accounts []collection.RunAccount) (stor
 	now := time.Now()
 	run := collection.Run{
 		ID: newRunID(now), Connector: r.Target.Name, Mode: r.Options.Mode, Lane: r.Options.Lane,
-		Params: identity(r.Target), Domain: accounts[0].Domain, Source: r.Target.Source, Holder: process.This(), StartedAt: now,
+		Params: merged(identity(r.Target), r.meaningOfGone()), Domain: accounts[0].Domain, Source: r.Target.Source, Holder: process.This(), StartedAt: now,
 	}
 	if len(accounts) > 1 {
 		run.Accounts = accounts

@@ -13,10 +13,7 @@ import (
 // Timelines returns which days of each stream of a connector are complete. The
 // connector file says which streams are walked in windows of time.
 func (m Meeting) Timelines(ctx context.Context, db store.Reader, name string, now time.Time) ([]report.Timeline, error) {
-	m, err := m.Reading(ctx, db, name)
-	if err != nil {
-		return nil, err
-	}
+	m = m.Reading(db)
 	target, spec, err := m.Registry.Find(ctx, name)
 	if err != nil {
 		return nil, err

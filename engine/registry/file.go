@@ -26,23 +26,76 @@ func IsFile(arg string) bool {
 	return strings.ContainsRune(arg, filepath.Separator) || ext == ".yaml" || ext == ".yml"
 }
 
-// readEntry reads the connector file that an entry uses.
-func readEntry(entry Entry) (*declarative.Spec, error) {
-	if IsFile(entry.Use) {
-		spec, err := readSpec(entry.Use)
+// An origin is where the text of a connector is: in a file, or in collect.
+type origin struct {
+	name       string
+	entry      Entry  // of collect.yaml; zero: it has none of the name
+	file       string // "": it is built in
+	builtIn    string // under this name
+	remembered bool   // only the database names the file
+}
+
+// origin returns where the connector is that arg stands for: the path of a file, or a
+// name. A name is that of an entry of collect.yaml, of a connector that was collected
+// with a file, or of a built-in one, in this order: a run that goes on must not go
+// to another provider, and take a secret along, because collect has something of that
+// name. Everything that resolves a name does it here.
+func (r *Registry) origin(ctx context.Context, arg string) (origin, error) {
+	from := origin{name: arg}
+	if IsFile(arg) {
+		from.file = arg
+		return from, nil
+	}
+	if entry, configured := r.Entries[arg]; configured {
+		from.entry = entry
+		if IsFile(entry.Use) {
+			from.file = entry.Use
+		} else {
+			from.builtIn = entry.Use
+		}
+		return from, nil
+	}
+	known := r.Names()
+	if r.Remembered != nil {
+		path, others, err := r.Remembered(ctx, arg)
+		if err != nil || path != "" {
+			from.file, from.remembered = path, true
+			return from, err
+		}
+		known = append(known, others...)
+	}
+	if slices.Contains(catalog.List(), arg) {
+		from.builtIn = arg
+		return from, nil
+	}
+	unknown := &problem.UnknownConnectorError{Name: arg, Known: known}
+	if info, err := os.Stat(arg + ".yaml"); err == nil && info.Mode().IsRegular() {
+		unknown.File = info.Name()
+	}
+	return from, unknown
+}
+
+// read returns the text of a connector, and the path by which messages call it.
+func (o origin) read() (path string, src []byte, err error) {
+	if o.file != "" {
+		src, err = readFileAt(o.file)
 		if missing, ok := errors.AsType[*problem.NoFileError](err); ok {
-			missing.Named = entry.Origin
+			missing.Named = o.entry.Origin
+			if o.remembered {
+				missing.Of = o.name
+			}
 		}
-		return spec, err
+		return o.file, src, err
 	}
-	if names := catalog.List(); !slices.Contains(names, entry.Use) {
-		unknown := &problem.FileError{Path: entry.Origin, Message: fmt.Sprintf("`use` names no file, and there is no built-in connector `%s`", words.Clean(entry.Use))}
-		if near := similar.To(entry.Use, names); near != "" {
-			unknown.Note = fmt.Sprintf("a built-in connector has a similar name: `%s`", near)
-		}
-		return nil, unknown
+	names := catalog.List()
+	if slices.Contains(names, o.builtIn) {
+		return builtIn(o.builtIn)
 	}
-	return BuiltIn(entry.Use)
+	unknown := &problem.FileError{Path: o.entry.Origin, Message: fmt.Sprintf("`use` names no file, and there is no built-in connector `%s`", words.Clean(o.builtIn))}
+	if near := similar.To(o.builtIn, names); near != "" {
+		unknown.Note = fmt.Sprintf("a built-in connector has a similar name: `%s`", near)
+	}
+	return unknown.Path, nil, unknown
 }
 
 // readSpec reads a connector file.
@@ -83,23 +136,11 @@ func builtIn(name string) (path string, src []byte, err error) {
 // Text returns the text of the connector file that arg stands for, whether it is
 // sound or not, and the path by which messages call it.
 func (r *Registry) Text(ctx context.Context, arg string) (path string, src []byte, err error) {
-	entry, configured := r.Entries[arg]
-	path = arg
-	switch {
-	case IsFile(arg):
-	case configured && !IsFile(entry.Use):
-		return builtIn(entry.Use)
-	case configured:
-		path = entry.Use
-	case slices.Contains(catalog.List(), arg):
-		return builtIn(arg)
-	default:
-		if path, err = r.sourceOf(ctx, arg); err != nil {
-			return "", nil, err
-		}
+	from, err := r.origin(ctx, arg)
+	if err != nil {
+		return "", nil, err
 	}
-	src, err = readFileAt(path)
-	return path, src, err
+	return from.read()
 }
 
 // nearFile returns the connector file that was probably meant by a path where

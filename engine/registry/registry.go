@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -33,8 +32,8 @@ type Registry struct {
 	// nil: they are in their files.
 	Shared Shared
 
-	// Remembered returns the connector file that a connector was last collected
-	// with, and the names that are known besides; "" for no file.
+	// Remembered returns the connector file that a connector was collected with, and
+	// the names that are known besides; "" for no file.
 	Remembered func(ctx context.Context, name string) (path string, known []string, err error)
 }
 
@@ -149,9 +148,8 @@ func NameOf(arg string) (string, error) {
 	return spec.Name(), nil
 }
 
-// Resolve builds the connector that arg stands for: a connector file, an entry
-// of collect.yaml, or a built-in one, in this order. Params outrank those of
-// the entry.
+// Resolve builds the connector that arg stands for. Params outrank those of the
+// entry of collect.yaml.
 func (r *Registry) Resolve(ctx context.Context, arg string, params map[string]string) (Target, error) {
 	t, spec, err := r.Find(ctx, arg)
 	if err != nil {
@@ -216,46 +214,29 @@ func merge(params, given map[string]string) map[string]string {
 // Find reads the file of the connector that arg stands for. It looks up no
 // secret.
 func (r *Registry) Find(ctx context.Context, arg string) (t Target, spec *declarative.Spec, err error) {
-	entry, configured := r.Entries[arg]
-	t.Name = arg
+	from, err := r.origin(ctx, arg)
+	if err != nil {
+		return Target{Name: arg}, nil, err
+	}
+	t = Target{Name: arg, Streams: from.entry.Streams, Params: from.entry.Params}
+	path, src, err := from.read()
+	if err == nil {
+		spec, err = declarative.Parse(path, src)
+	}
+	if err != nil {
+		return t, nil, err
+	}
+	if from.file != "" {
+		t.Source, err = filepath.Abs(from.file)
+	}
 	switch {
+	case err != nil:
 	case IsFile(arg):
-		if spec, err = readSpec(arg); err == nil {
-			t.Name = spec.Name()
-			t.Source, err = filepath.Abs(arg)
-		}
-	case configured:
-		t.Streams, t.Params = entry.Streams, entry.Params
-		spec, err = readEntry(entry)
-	case slices.Contains(catalog.List(), arg):
-		spec, err = BuiltIn(arg)
-	default:
-		if t.Source, err = r.sourceOf(ctx, arg); err == nil {
-			spec, err = readSpec(t.Source)
-		}
-		if err == nil {
-			err = r.mayUse(t.Source, spec)
-		}
+		t.Name = spec.Name()
+	case from.remembered:
+		err = r.mayUse(from.file, spec)
 	}
 	return t, spec, err
-}
-
-// sourceOf returns the connector file that a connector was last collected
-// with, so that the names which messages print can be typed.
-func (r *Registry) sourceOf(ctx context.Context, name string) (string, error) {
-	known := r.Names()
-	if r.Remembered != nil {
-		path, others, err := r.Remembered(ctx, name)
-		if err != nil || path != "" {
-			return path, err
-		}
-		known = append(known, others...)
-	}
-	unknown := &problem.UnknownConnectorError{Name: name, Known: known}
-	if info, err := os.Stat(name + ".yaml"); err == nil && info.Mode().IsRegular() {
-		unknown.File = info.Name()
-	}
-	return "", unknown
 }
 
 // Overrides returns what collect.yaml says of a provider.

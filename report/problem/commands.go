@@ -46,6 +46,11 @@ func AcceptCommand(sc Scene, drift *collection.SchemaDriftError) string {
 // mostAccepted bounds the fields that a command to be copied names.
 const mostAccepted = 3
 
+// GiveUp is what to do about what a stream owes that is in the connector file no more.
+func GiveUp(sc Scene) Step {
+	return Step{"or, if it is to have no stream " + words.Quoted(sc.Stream) + " any more:", sc.command("reset") + " --stream " + words.Quoted(sc.Stream) + " --reason WHY"}
+}
+
 // ResumeCommand continues a lane, to be copied.
 func ResumeCommand(connector, flags string, lane collection.Lane) string {
 	return Command("resume", connector, flags) + LaneFlag(lane)

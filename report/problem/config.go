@@ -92,6 +92,15 @@ func writeParams(p *Problem, err error, sc Scene) {
 func writeMeaning(p *Problem, err error, sc Scene) {
 	e, _ := errors.AsType[*MeaningError](err)
 	p.Headline = e.Error()
+	if e.File != "" {
+		p.Why = "what is stored and owed belongs to that file; the built-in connector asks another provider, or for something else"
+		p.Saved = "everything; nothing was started"
+		p.Do = []Step{
+			{Say: fmt.Sprintf("have `use:` of `%s` in collect.yaml name that file; or give the built-in connector another name there", e.Connector)},
+			{Say: "or go on with the built-in connector all the same: --new-params"},
+		}
+		return
+	}
 	p.Why = "the stored records were collected with the earlier file; going on would skip records, or mix the two kinds"
 	p.Saved = "everything; nothing was started"
 	p.Do = []Step{{Say: "put the earlier file back; or give the stream a new name: it is collected from its start, and the stored records stay"}}

@@ -37,10 +37,16 @@ func (e *FileError) Place() string {
 type NoFileError struct {
 	Path  string
 	Named string // where collect.yaml names it, file:line; "": on the command line
+	Of    string // the connector that was collected with it; "": it was named now
 	Near  string // a file beside it with a similar name; "" for none
 }
 
-func (e *NoFileError) Error() string { return "there is no connector file " + e.Path }
+func (e *NoFileError) Error() string {
+	if e.Of != "" {
+		return fmt.Sprintf("the connector file that %s was collected with is not there any more: %s", e.Of, e.Path)
+	}
+	return "there is no connector file " + e.Path
+}
 
 // An UntrustedError says that a file is not used: the user did not name it, and
 // another user can have written it.
@@ -262,6 +268,7 @@ func (e *ParamsError) Error() string {
 type MeaningError struct {
 	Connector string
 	Changes   []StreamChange
+	File      string // it was collected with, where it is the built-in connector now; "": it is not
 }
 
 // A StreamChange is what became of a stream: Keys of its file have other
@@ -279,6 +286,9 @@ func (c StreamChange) Gone() bool { return len(c.Keys) == 0 }
 type KeyChange struct{ Key, Was, Now string }
 
 func (e *MeaningError) Error() string {
+	if e.File != "" {
+		return fmt.Sprintf("%s was collected with the connector file %s, and this is the built-in connector", e.Connector, e.File)
+	}
 	var said []string
 	for _, change := range e.Changes {
 		said = append(said, change.String())

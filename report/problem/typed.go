@@ -51,7 +51,7 @@ func writeRemembered(p *Problem, err error, sc Scene) {
 	p.Do = []Step{{Say: e.Remedy(sc.Flags)}}
 }
 
-func writeNoFile(p *Problem, err error, _ Scene) {
+func writeNoFile(p *Problem, err error, sc Scene) {
 	p.Headline = err.Error()
 	p.Saved = "nothing was started"
 	e, _ := errors.AsType[*NoFileError](err)
@@ -61,6 +61,14 @@ func writeNoFile(p *Problem, err error, _ Scene) {
 	if e.Named != "" {
 		p.At = e.Named
 		p.Do = []Step{{Say: "correct `use:` there: a relative path begins where that file is"}}
+		return
+	}
+	if e.Of != "" {
+		p.Why = "what is stored and owed belongs to that file, and no other connector is taken for it"
+		p.Do = []Step{
+			{Say: "put the file back; or give the path where it is now: collect run FILE.yaml" + sc.Flags},
+			{Say: fmt.Sprintf("if it is to be another connector from now on, name that under `connectors:` in collect.yaml as `%s`", e.Of)},
+		}
 		return
 	}
 	p.Do = []Step{{Say: "give the path of the file from here, or its full path (cron starts in the home directory)"}}
