@@ -18,7 +18,7 @@ type Quota struct {
 	Unit      string        `json:"unit,omitempty"` // "" for requests
 	Limit     float64       `json:"limit"`
 	Remaining float64       `json:"remaining"`
-	Window    time.Duration `json:"window_ns,omitempty"` // the longest that was told, or that its end was ahead; 0: not known
+	Window    time.Duration `json:"window_ns,omitempty"` // the longest that was told, or that its end was ahead of an answer; 0: not known
 	Ends      time.Time     `json:"ends_at,omitzero"`    // zero: not said
 	Told      time.Time     `json:"told_at"`
 }
@@ -48,8 +48,9 @@ func (h *heard) quotas() []Quota {
 	return h.all
 }
 
-// hear notes the limits that an answer announced.
-func (h *heard) hear(windows []response.Quota, at time.Time) {
+// hear notes the limits that an answer announced. The reset beside a refusal says where
+// in the window that came, and may be told beside no other answer.
+func (h *heard) hear(windows []response.Quota, refused bool, at time.Time) {
 	for i := range windows {
 		w := &windows[i]
 		if !(w.Limit > 0) || w.Remaining < 0 {
@@ -68,7 +69,10 @@ func (h *heard) hear(windows []response.Quota, at time.Time) {
 			q.Window = 0
 		}
 		q.Limit, q.Remaining, q.Told, q.Ends = w.Limit, w.Remaining, timeline.Saved(at), time.Time{}
-		q.Window = max(q.Window, w.Window, w.Reset)
+		q.Window = max(q.Window, w.Window)
+		if !refused {
+			q.Window = max(q.Window, w.Reset)
+		}
 		if w.Reset >= 0 {
 			q.Ends = q.Told.Add(w.Reset)
 		}

@@ -328,6 +328,22 @@ func TestAnnouncedLimitsAreKept(t *testing.T) {
 	}
 }
 
+// TestWindowIsNotWhatARefusalHasLeftOfIt: the reset of a refusal tells when it is granted
+// anew, and not how long the window is.
+func TestWindowIsNotWhatARefusalHasLeftOfIt(t *testing.T) {
+	for _, told := range []gate.Outcome{{Signal: law.Throttled, Hold: 4 * time.Second}, {Signal: law.Silent, QuotaUsed: true, Hold: 4 * time.Second}} {
+		g := open(t, collection.Provider{})
+		told.Windows = []response.Quota{{Name: "m", Limit: 40, Remaining: 0, Reset: 4 * time.Second}}
+		for i, o := range []gate.Outcome{told, {Signal: law.Succeeded, Hold: -1, Windows: []response.Quota{{Name: "m", Limit: 40, Remaining: 39, Reset: 9 * time.Second}}}, told} {
+			g.Settle(t0, g.Leave(&gate.Request{}, t0), &o)
+			q, want := g.Status(t0).Announced[0], []time.Duration{0, 9 * time.Second, 9 * time.Second}[i]
+			if q.Window != want || q.Ends.Sub(t0) != o.Windows[0].Reset {
+				t.Errorf("answer %d: a window of %v that ends in %v, want %v and %v", i, q.Window, q.Ends.Sub(t0), want, o.Windows[0].Reset)
+			}
+		}
+	}
+}
+
 // TestTroubleIsWhatBinds: while every request is refused, that is said, also as one is on
 // its way to ask whether it is over, and not the pace before.
 func TestTroubleIsWhatBinds(t *testing.T) {

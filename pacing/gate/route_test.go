@@ -295,8 +295,8 @@ func TestRateIsOfAllRoutes(t *testing.T) {
 	check("a and b", g.RateOf("a")+g.RateOf("b"))
 }
 
-// TestAnnouncedPace: a rate that the provider announces is not exceeded while
-// it is fresh, not even by the next process; an error only lowers it.
+// TestAnnouncedPace: a rate that the provider announces is nearly used, and not
+// exceeded, while it is fresh, not even by the next process; an error only lowers it.
 func TestAnnouncedPace(t *testing.T) {
 	rate := func(r float64, s law.Signal) gate.Outcome { return gate.Outcome{Signal: s, Hold: -1, MaxRate: r} }
 	g, now := open(t, collection.Provider{}), t0
@@ -308,8 +308,9 @@ func TestAnnouncedPace(t *testing.T) {
 			at, _ := send(t, g, "", from, rate(0.1, law.Answered))
 			got, from = append(got, at.Sub(from)), at
 		}
-		if want := []time.Duration{10 * time.Second, 10 * time.Second, 10 * time.Second}; !slices.Equal(got, want) {
-			t.Errorf("at 0.1/s requests leave after %v", got)
+		slowest, quickest := slices.Max(got), slices.Min(got)
+		if quickest < 10500*time.Millisecond || slowest > 10600*time.Millisecond {
+			t.Errorf("at 0.1/s requests leave after %v, want 10.5 s", got)
 		}
 	}
 	now, _ = send(t, g, "", now.Add(time.Minute), rate(1, law.Throttled))

@@ -60,7 +60,7 @@ func (g *Gate) Settle(at time.Time, p Pass, o *Outcome) (changes []collection.Ev
 		if g.heard == nil {
 			g.heard = &heard{}
 		}
-		g.heard.hear(o.Windows, at)
+		g.heard.hear(o.Windows, o.Signal == law.Throttled || o.QuotaUsed, at)
 	}
 	if len(o.Windows) > 0 || o.Signal == law.Throttled {
 		if windows, reset := f.way.Empty.Believe(o.Signal, o.Windows, f.left, now); reset >= 0 {

@@ -38,7 +38,9 @@ type bulletin struct {
 // announce reads the limits that o, the answer to d, announced: the pace that
 // spends what remains evenly until the reset, but never more than half above the
 // average of the whole window, because what remains at its end says more than
-// the window sustains.
+// the window sustains. Without a reset it is the average. So it is beside a refusal,
+// if that names the window: its reset, which may be told beside no other answer, says
+// how long to wait, and no more.
 func (p *plateau) announce(d *Ticket, o *Outcome, refused bool, now Moment) {
 	if p.short != nil && now-p.short.counted > freshest {
 		p.short = nil // it is of other requests: no answer tells of it any more
@@ -61,6 +63,9 @@ func (p *plateau) announce(d *Ticket, o *Outcome, refused bool, now Moment) {
 			}
 			continue
 		}
+		if refused && q.Window <= 0 {
+			continue
+		}
 		if !refused {
 			followed := 0.0
 			if p.mode == following {
@@ -76,12 +81,15 @@ func (p *plateau) announce(d *Ticket, o *Outcome, refused bool, now Moment) {
 			continue
 		}
 		rate := math.Inf(1)
-		if q.Reset > 0 {
+		switch {
+		case q.Reset > 0 && !refused:
 			rest, left := max(restLeast, q.Remaining-p.afloat), g.left(q.Reset, now)
 			if !g.measured(d, q) { // no more than a second's worth is known of it
 				left = max(left, time.Second)
 			}
 			rate = margin * rest / left.Seconds()
+		case q.Limit > 0:
+			rate = margin * q.Limit / g.length.Seconds()
 		}
 		switch {
 		case isShort:
@@ -286,7 +294,7 @@ func (p *plateau) disbelieve(now Moment) {
 // nothing of the pace: we followed what was left of it, and others were quicker.
 // If that happens in one window after the other, the announcement is wrong.
 func (p *plateau) usedUp(o *Outcome, now Moment) bool {
-	if now < p.doubted {
+	if p.mode != following || now < p.doubted {
 		return false
 	}
 	for i := range o.Windows {

@@ -188,3 +188,65 @@ func TestTroubleAtTheEndOfABudget(t *testing.T) {
 		}
 	}
 }
+
+// TestResetOnlyBesideARefusal: where nothing but a refusal tells a reset, that says how long to
+// wait, and the pace is what it is without one.
+func TestResetOnlyBesideARefusal(t *testing.T) {
+	paces := func(reset time.Duration) (all []float64) {
+		l, now := law.NewLearner(1, 50), t0
+		ask := func(r law.Result) {
+			at, _ := l.Next(now)
+			now = later(now, at)
+			l.Result(l.Send(now), r, now)
+			all = append(all, l.Rate())
+		}
+		for range 2 {
+			for range 60 {
+				ask(law.Result{Signal: law.Succeeded, Limit: 20, Remaining: 19})
+			}
+			ask(law.Result{Signal: law.Throttled, Hold: 5 * s, Limit: 20, Reset: reset})
+			now = now.Add(5 * s)
+		}
+		for range 60 {
+			ask(law.Result{Signal: law.Succeeded, Limit: 20, Remaining: 19})
+		}
+		return all
+	}
+	want := paces(0)
+	for _, reset := range []time.Duration{ms, 4 * s, 5 * s, 30 * s, time.Minute} {
+		got := paces(reset)
+		for i := range got {
+			if got[i] != want[i] {
+				t.Errorf("a reset in %v: %.3v/s after %d answers, want %.3v", reset, got[i], i+1, want[i])
+				break
+			}
+		}
+	}
+}
+
+// TestWindowWithoutAReset: a limit whose window is named is used up nearly, and no
+// more, where no answer tells when it is granted anew.
+func TestWindowWithoutAReset(t *testing.T) {
+	for _, tc := range []struct {
+		limit float64
+		per   time.Duration
+	}{{300, time.Minute}, {100, 10 * s}, {20, 12 * s}} {
+		average := tc.limit / tc.per.Seconds()
+		l, now, left, ends := law.NewLearner(1, 50), t0, tc.limit, t0.Add(tc.per)
+		for i := range 500 {
+			at, _ := l.Next(now)
+			if now = later(now, at); !now.Before(ends) {
+				left, ends = tc.limit, ends.Add(tc.per)
+			}
+			left--
+			l.Result(l.Send(now), law.Result{Signal: law.Succeeded, Limit: tc.limit, Remaining: left, Per: tc.per}, now)
+			if l.Rate() > average {
+				t.Errorf("%v in %v: %.3v/s after %d answers", tc.limit, tc.per, l.Rate(), i+1)
+				break
+			}
+		}
+		if l.Rate() < 0.95*average {
+			t.Errorf("%v in %v: %.3v/s", tc.limit, tc.per, l.Rate())
+		}
+	}
+}

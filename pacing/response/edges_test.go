@@ -167,8 +167,8 @@ func TestEdgesOfHeaders(t *testing.T) {
 		{200, "X-RateLimit-Reset-After: 5\nX-RateLimit-Reset-After: 9\nX-RateLimit-Reset: 90", "ok, x-ratelimit -1/-1 until 9s"},
 
 		// The window of a limit, and the limit by another name.
-		{200, "X-Rate-Limit-Limit: 50\nX-Rate-Limit-Interval: 1s", "ok, 75/s, x-rate-limit -1/50 of 1s"},
-		{200, "X-RateLimit-Limit: 50\nX-RateLimit-Interval-Ms: 500", "ok, 150/s, x-ratelimit -1/50 of 500ms"},
+		{200, "X-Rate-Limit-Limit: 50\nX-Rate-Limit-Interval: 1s", "ok, 50/s, x-rate-limit -1/50 of 1s"},
+		{200, "X-RateLimit-Limit: 50\nX-RateLimit-Interval-Ms: 500", "ok, 100/s, x-ratelimit -1/50 of 500ms"},
 		{200, "X-RateLimit-Limit: 50\nX-RateLimit-Window: 7200", "ok, x-ratelimit -1/50 of 2h0m0s"}, // a budget, and no pace
 		{200, "X-RateLimit-Limit: 50\nX-RateLimit-Interval: 0", "ok, x-ratelimit -1/50"},
 		{200, "X-RateLimit-Interval: 1s", "ok"},
@@ -177,8 +177,8 @@ func TestEdgesOfHeaders(t *testing.T) {
 		{200, "X-RateLimit-Total: 50\nX-RateLimit-Remaining: 7\nX-RateLimit-Limit: 9", "ok, x-ratelimit 7/9"},
 		{200, "RateLimit-Limit: 100;w=21600", "ok, ratelimit -1/100 of 6h0m0s"},
 		{200, "RateLimit-Limit: 10, 10;w=1;name=\"a\", 1000;w=3600", "ok, ratelimit -1/10 of 1s"},
-		{200, "RateLimit-Limit: 10\nRateLimit-Policy: 10;w=60", "ok, 0.25/s, ratelimit -1/10 of 1m0s"},
-		{200, "RateLimit-Limit: 10\nRateLimit-Policy: 11;w=60", "ok, 0.275/s, ratelimit -1/10"},
+		{200, "RateLimit-Limit: 10\nRateLimit-Policy: 10;w=60", "ok, 0.1667/s, ratelimit -1/10 of 1m0s"},
+		{200, "RateLimit-Limit: 10\nRateLimit-Policy: 11;w=60", "ok, 0.1833/s, ratelimit -1/10"},
 
 		// A comma may stand for thousands, if there is a fraction behind it.
 		{200, "X-RateLimit-Remaining: 1,200.00", "ok, x-ratelimit 1200/-1"},
@@ -200,13 +200,13 @@ func TestEdgesOfHeaders(t *testing.T) {
 
 		// The fields of the draft.
 		{200, "RateLimit: \"a\";r=5;t=7\nRateLimit-Policy: \"a\";q=10;w=60", "ok, 0.25/s, a 5/10 until 7s of 1m0s"},
-		{200, "RateLimit-Policy: \"a\";q=10;w=3600", "ok, 0.004167/s"},
+		{200, "RateLimit-Policy: \"a\";q=10;w=3600", "ok, 0.002778/s"},
 		{200, "RateLimit-Policy: \"a\";q=10;w=3601", "ok"}, // longer than a pace
 		{200, "RateLimit-Policy: \"a\";q=0;w=60", "ok"},
 		{200, "RateLimit-Policy: \"a\";q=10;w=0", "ok"},
 		{200, "RateLimit-Policy: \"a\";q=10;w=60;qu=\"content-bytes\"", "ok"},
-		{200, "RateLimit-Policy: \"a\";q=10;w=60, \"b\";q=5;w=60", "ok, 0.125/s"}, // the strictest
-		{200, "RateLimit-Policy: \"a\";q=5;w=60, \"b\";q=10;w=60", "ok, 0.125/s"},
+		{200, "RateLimit-Policy: \"a\";q=10;w=60, \"b\";q=5;w=60", "ok, 0.08333/s"}, // the strictest
+		{200, "RateLimit-Policy: \"a\";q=5;w=60, \"b\";q=10;w=60", "ok, 0.08333/s"},
 		{200, "Beta-RateLimit-Policy: \"a\";q=10;w=60\nBeta-RateLimit: \"a\";r=5", "ok, a 5/10 of 1m0s points"},
 		{200, "RateLimit: \"a\";r=5\nRateLimit-Policy: \"a\";q=10;w=0", "ok, a 5/10"},
 		{200, "RateLimit: \"a\";r=5;t=0.5\nRateLimit-Policy: \"a\";q=10;w=60", "ok, 0.25/s, a 5/10 until 500ms of 1m0s"},

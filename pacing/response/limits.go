@@ -256,7 +256,7 @@ func (l *limits) complete(r *Reading) {
 	for name, interval := range l.intervals {
 		if q := l.byName[name]; q != nil {
 			q.Window = interval
-			r.announce(q.Limit, interval)
+			r.announce(q.Limit, q.Remaining, interval)
 		}
 	}
 }

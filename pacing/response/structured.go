@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// announced is how far above a policy's average the pace may be taken from
-// it, for windows that are a pace: remaining/reset at the end of a window
-// says much more than the window sustains
+// AboveAverage is how far above the average of its window the pace may be, where
+// it is told what is left: remaining/reset at the end of a window says much more
+// than the window sustains
 // (draft-ietf-httpapi-ratelimit-headers-10, security considerations).
 const AboveAverage = 1.5
 
@@ -46,9 +46,9 @@ func (l *limits) structured(r *Reading, h http.Header) {
 			}
 		}
 		for _, p := range policies {
-			size, seconds := p.number("q"), p.number("w")
+			size, seconds, remaining := p.number("q"), p.number("w"), -1.0
 			if q := l.byName[p.name]; q != nil {
-				q.Limit = size
+				q.Limit, remaining = size, q.Remaining
 				if seconds > 0 {
 					q.Window = capped(number{whole: int64(min(seconds, 1e12))}.times(time.Second))
 				}
@@ -57,19 +57,23 @@ func (l *limits) structured(r *Reading, h http.Header) {
 				}
 			}
 			if p.params["qu"] == "" && prefix == "Ratelimit" {
-				r.announce(size, number{whole: int64(min(max(0, seconds), 1e12))}.times(time.Second))
+				r.announce(size, remaining, number{whole: int64(min(max(0, seconds), 1e12))}.times(time.Second))
 			}
 		}
 	}
 }
 
 // announce takes limit per window for the pace that the provider announces, if
-// that is what it is. Of several the slowest counts.
-func (r *Reading) announce(limit float64, window time.Duration) {
+// that is what it is; or half more, if what remains, which is told as well, may
+// allow that. Of several the slowest counts.
+func (r *Reading) announce(limit, remaining float64, window time.Duration) {
 	if limit <= 0 || window <= 0 || window > PaceLimit {
 		return
 	}
-	rate := AboveAverage * limit / window.Seconds()
+	rate := limit / window.Seconds()
+	if remaining >= 0 {
+		rate *= AboveAverage
+	}
 	slower := func(than float64) float64 {
 		if than == 0 {
 			return rate

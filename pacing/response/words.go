@@ -71,7 +71,7 @@ func (f *found) limit(said string) {
 		return
 	}
 	f.Windows = append(f.Windows, Quota{Name: "words", Limit: most.float(), Reset: -1, Window: capped(window)})
-	f.announce(most.float(), window)
+	f.announce(most.float(), -1, window)
 	if window > PaceLimit {
 		f.class, f.Period = QuotaUsed, window
 	}

@@ -57,6 +57,7 @@ const (
 	announcedFor     = time.Minute
 	announcedSlots   = 10
 	announcedSlowest = 1.0 / 3600
+	announcedUsed    = 0.95 // share of it that is used: in a second, a request may be 50 ms longer on its way than another
 )
 
 // Announce notes the pace that the provider announced. An error only lowers it.
@@ -78,7 +79,7 @@ func (r *Route) Earliest(now law.Moment) law.Moment {
 	if !r.Fresh(now) {
 		return now
 	}
-	return r.Then(r.Most)
+	return r.Then(max(announcedSlowest, announcedUsed*r.Most))
 }
 
 // Leave records that a request leaves.
