@@ -88,6 +88,9 @@ func statusDetail(s report.Status, now time.Time, columns int, c term.Caps) stri
 		next := st.Next
 		if st.State == report.Collecting && st.Needs == problem.NeedsNothing && st.Cause == "" {
 			next = "the run goes on; it was " + next
+			if s.Refuses() {
+				next = "the run asks again, one request at a time, until one succeeds; it was " + st.Next
+			}
 		}
 		page.Fact("next", next)
 	}

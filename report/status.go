@@ -240,12 +240,24 @@ func AccountOf(domain string, pace gate.Status, now time.Time) *Account {
 		a.Breaker, a.Failure = pace.Breaker, pace.Failure
 	}
 	for _, k := range pace.Constraints {
-		soon := k.Until.Sub(now) <= shortWait && (k.Name == gate.CeilingOf || k.Name == gate.ReserveOf)
+		soon := k.Until.Sub(now) <= shortWait && slices.Contains(often, k.Name)
 		if k.Route == "" && k.Until.After(a.Until) && !soon {
 			a.Until, a.Cause = k.Until, k.Cause()
 		}
 	}
 	return a
+}
+
+// often are the bounds whose waits are mostly over before anybody has read of them.
+var often = []gate.Bound{gate.CeilingOf, gate.ReserveOf, gate.Learned, gate.Slow, gate.Places}
+
+// Refuses reports whether no request of the account succeeds now.
+func (s Status) Refuses() bool {
+	if s.Account == nil {
+		return false
+	}
+	k := s.Account.Pace.Limit()
+	return k != nil && k.Blocks && (k.Name == gate.Learned || k.Name == gate.Slow || k.Name == gate.Places)
 }
 
 // Newest returns the newest run; the zero run if there is none.

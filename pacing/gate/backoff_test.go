@@ -57,3 +57,40 @@ func TestBackoffGoesOn(t *testing.T) {
 		t.Errorf("at its end: %+v, want a request", plan)
 	}
 }
+
+// TestRefusalsInARowAreSeen: who looks at what a process saved six seconds into a trouble sees that no request
+// succeeds, and not the pace of before.
+func TestRefusalsInARowAreSeen(t *testing.T) {
+	g, now := open(t, collection.Provider{}), t0
+	var state, before []byte // the latest refusal
+	n := 0
+	step := func(o gate.Outcome) {
+		for plan := g.Plan(&gate.Request{}, now); !plan.Ready; plan = g.Plan(&gate.Request{}, now) {
+			now = plan.Until
+		}
+		pass := g.Leave(&gate.Request{}, now)
+		now = now.Add(20 * time.Millisecond)
+		if _, save := g.Settle(now, pass, &o); save || o.Signal == law.Succeeded { // what came is saved with its slice
+			state = g.Snapshot(now)
+		}
+	}
+	for range 300 {
+		step(good)
+	}
+	began := now
+	for now.Sub(began) < 5*time.Second {
+		before = state
+		step(gate.Outcome{Signal: law.Throttled, Hold: -1})
+		n++
+	}
+	if n < 4 || now.Sub(began) > 12*time.Second {
+		t.Fatalf("%d refusals in %v, want some", n, now.Sub(began))
+	}
+	s, err := gate.Inspect(before, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k := s.Limit(); k == nil || k.Name != gate.Learned || !k.Blocks {
+		t.Errorf("before refusal %d, after %v, the saved state says that the limit is %+v, want refusals that block", n, now.Sub(began), k)
+	}
+}

@@ -93,7 +93,7 @@ func (g *Gate) limits(r *route.Route, recorded time.Time, pace float64) (all []C
 			c.Count, c.PerSecond = m.InFlight(), 0
 		}
 		wait, refused := m.Backoff(ago), m.Refused()
-		probes := refused > passes && (r.Pace != nil || ago < m.Backoff(0)+probed)
+		probes := refused > 0 && refused+m.Backoff(0) > passes && (r.Pace != nil || ago < m.Backoff(0)+probed)
 		if wait > passes || probes {
 			c.Until, c.Blocks = g.clock.Now().Add(wait), true
 			if !m.HeardAt.IsZero() {
@@ -193,8 +193,9 @@ func (g *Gate) binding(all []Constraint, u *usage.Kept) int {
 const same = 1 + 1e-6
 
 const (
-	passes = 5 * time.Second // the longest wait that is no block to people
-	probed = time.Minute     // after a pause: from then on nobody is taken to ask whether refusals are over
+	passes  = 5 * time.Second // the longest wait that is no block to people
+	noticed = time.Second     // a back-off from which on each refusal is saved: who looks then sees that nothing succeeds
+	probed  = time.Minute     // after a pause: from then on nobody is taken to ask whether refusals are over
 )
 
 // boundOf names what a law is limited by.

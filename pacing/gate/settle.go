@@ -128,7 +128,7 @@ func (g *Gate) weigh(f *flight, o *Outcome, at time.Time, now law.Moment) (chang
 		g.routes.Refused(f.id, g.sent, f.stream)
 	}
 	hold := f.pace.OnResult(f.ticket, o.forLaw(f.retry), now)
-	if o.Signal == law.Throttled && f.pace.Keep().Backoff(0) > passes {
+	if o.Signal == law.Throttled && f.pace.Keep().Backoff(0) > noticed {
 		save = true // no slice may come for long that it is saved with
 	}
 	if was > 0 && f.pace.Rate() < was && f.current() {
