@@ -105,6 +105,24 @@ func TestExplainThePaceOfNow(t *testing.T) {
 	}
 }
 
+// What binds is no less than what is sent: where more than was found is tried, both numbers are that of now.
+func TestExplainWhatIsTried(t *testing.T) {
+	e := paced()
+	e.Pace.PerSecond, e.Pace.Constraints[2].InForce = 3.9, 3.9
+	const now, tried = "3.9/s      refusals: ", "; last answer 2 min ago; 3.4/s was found, and more is tried <- this one"
+	if got := renderExplanation(e, 200, term.Caps{}); strings.Contains(got, now) || strings.Contains(got, "tried <-") {
+		t.Errorf("between runs:\n%s", got)
+	}
+	e.Runs[0].Outcome, e.Runs[0].StartedAt = collection.Running, noon
+	if got := renderExplanation(e, 200, term.Caps{}); !strings.Contains(got, "what limits the pace (3.9/s now)?") || !strings.Contains(got, now) || !strings.Contains(got, tried) {
+		t.Errorf("at work:\n%s", got)
+	}
+	e.Pace.PerSecond, e.Pace.Constraints[2].InForce = 2.9, 2.9
+	if got := renderExplanation(e, 200, term.Caps{}); !strings.Contains(got, "2.9/s      refusals: ") || !strings.Contains(got, "; 3.4/s was found <- this one") {
+		t.Errorf("at work, below what was found:\n%s", got)
+	}
+}
+
 // A run that hangs has saved nothing since: what is said is as of then.
 func TestExplainIsAsOf(t *testing.T) {
 	e := paced()

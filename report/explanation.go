@@ -130,6 +130,13 @@ func (e Explanation) words(k *gate.Constraint) (what, why string) {
 	if detail := limit.Detail(k, e.Now); detail != "" {
 		why += "; " + detail
 	}
+	if k.InForce > 0 && !k.Blocks && e.atWork() && what != words.Rate(k.InForce) { // else it is what the next run goes on from
+		why += "; " + what + " was found"
+		if k.InForce > k.PerSecond {
+			why += ", and more is tried"
+		}
+		what = words.Rate(k.InForce)
+	}
 	return what, why
 }
 

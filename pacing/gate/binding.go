@@ -89,6 +89,9 @@ func (g *Gate) limits(r *route.Route, recorded time.Time, pace float64) (all []C
 			rate = pace
 		}
 		c := Constraint{Name: name, PerSecond: rate, Since: m.HeardAt}
+		if name != Places && (pace > same*rate || pace > 0 && rate > same*pace) {
+			c.InForce = pace
+		}
 		if name == Places {
 			c.Count, c.PerSecond = m.InFlight(), 0
 		}

@@ -91,6 +91,7 @@ type Constraint struct {
 	Used      int           // of Count, now
 	Lowered   *Lowered      // by an operator; nil: all of the ceiling may be used
 	PerSecond float64       // the highest pace under it; 0: it is no pace
+	InForce   float64       // the pace where another one than PerSecond was found, as while more is tried; 0: it is PerSecond, or not known
 	Latency   time.Duration // for which a request is on its way, answered or not, which makes a pace of what is in flight; 0: not known
 	Until     time.Time     // nothing leaves before; zero: something may, or a person must act
 	Since     time.Time     // when it was learned or decided; zero: not known

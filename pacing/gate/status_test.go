@@ -77,6 +77,47 @@ func TestOneConstraintBinds(t *testing.T) {
 	}
 }
 
+// TestInForceIsThePace: what is learned has the pace that is in force where that is another, in the gate and in what
+// is saved of it.
+func TestInForceIsThePace(t *testing.T) {
+	g, now := open(t, collection.Provider{}), t0
+	due, others := t0, 0 // of a provider that takes five a second
+	for range 2000 {
+		for plan := g.Plan(&gate.Request{}, now); !plan.Ready; plan = g.Plan(&gate.Request{}, now) {
+			now = plan.Until
+		}
+		o := good
+		if due = due.Add(time.Second / 5); due.Before(now.Add(-2 * time.Second)) {
+			due = now.Add(-2 * time.Second)
+		} else if due.After(now) {
+			due, o = due.Add(-time.Second/5), gate.Outcome{Signal: law.Throttled, Hold: -1}
+		}
+		pass := g.Leave(&gate.Request{}, now)
+		now = now.Add(20 * time.Millisecond)
+		g.Settle(now, pass, &o)
+		seen, err := gate.Inspect(g.Snapshot(now), now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range []gate.Status{g.Status(now), seen} {
+			for _, k := range s.Constraints {
+				if k.Name != gate.Learned && k.Name != gate.Slow {
+					continue
+				}
+				if pace := max(k.PerSecond, k.InForce); s.PerSecond > 1.001*pace {
+					t.Fatalf("%v after the start, %.3g/s is in force, and what binds is %+v", now.Sub(t0), s.PerSecond, k)
+				}
+				if k.InForce > 0 {
+					others++
+				}
+			}
+		}
+	}
+	if others < 20 {
+		t.Errorf("another pace than what was found was in force %d times, want some", others)
+	}
+}
+
 // TestEachLimitIsTold once, of the account and of each route.
 func TestEachLimitIsTold(t *testing.T) {
 	g := open(t, collection.Provider{StartPerSecond: 1, Routes: map[string]collection.Route{"found": {Name: "search"}}})
