@@ -127,6 +127,72 @@ func TestOne401MayBeChance(t *testing.T) {
 	}
 }
 
+// TestNothingElseLeavesInDoubt: while a 401 of the only credential is asked about once more, no other request leaves
+// with it. What follows the second answer is as before: the run ends, or all go on.
+func TestNothingElseLeavesInDoubt(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		ends bool // the credential has expired; false: it is refused for two seconds
+	}{{"expired", true}, {"a blip", false}} {
+		for _, workers := range []int{1, 8} {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				var mu sync.Mutex
+				refused, good, busy := 0, 0, 0
+				atFirst := 0 // in flight when the first was refused
+				m := serve(func(w http.ResponseWriter, r *http.Request) {
+					mu.Lock()
+					busy++
+					mu.Unlock()
+					time.Sleep(80 * time.Millisecond)
+					mu.Lock()
+					defer mu.Unlock()
+					busy--
+					if after := time.Since(began) - 20*time.Second; after > 0 && (tc.ends || after < 2*time.Second) {
+						if refused++; refused == 1 {
+							atFirst = busy
+						}
+						w.WriteHeader(401)
+						return
+					}
+					good++
+				})
+				g := govern(t, pacing.Config{Base: m, Concurrency: workers, Provider: collection.Provider{StartPerSecond: 10, Ceilings: []collection.Ceiling{{Count: 10, Per: time.Second}}}})
+				var wg sync.WaitGroup
+				failed := 0
+				for range workers {
+					wg.Go(func() {
+						for time.Since(began) < 40*time.Second {
+							_, err := fetch(t, g)
+							if err == nil {
+								continue
+							}
+							mu.Lock()
+							failed++
+							mu.Unlock()
+							if stop, ok := errors.AsType[*collection.Stop](err); !ok || stop.Reason != collection.Auth {
+								t.Errorf("%s, %d workers: %v, want a refused credential", tc.name, workers, err)
+							}
+							return
+						}
+					})
+				}
+				wg.Wait()
+				want := 1 + atFirst
+				if tc.ends {
+					want++
+				}
+				if refused > want || refused < 1 {
+					t.Errorf("%s, %d workers: %d requests were refused, want %d with those in flight", tc.name, workers, refused, want)
+				}
+				if tc.ends && failed != workers || !tc.ends && (failed > 0 || good < 250) {
+					t.Errorf("%s, %d workers: %d workers failed, after %d good answers", tc.name, workers, failed, good)
+				}
+			})
+		}
+	}
+}
+
 // TestOnlyIdempotentRequestsAreRetried sends one request of each kind to a
 // provider that fails once.
 func TestOnlyIdempotentRequestsAreRetried(t *testing.T) {
