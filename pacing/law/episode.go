@@ -71,6 +71,7 @@ func (p *plateau) refuse(d *Ticket, o *Outcome, now Moment) {
 // block begins an episode.
 func (p *plateau) block(o *Outcome, now Moment) {
 	p.spent = p.spares() || p.usedUp(o, now)
+	p.holdCount(now)
 	p.from, p.was, p.goalWas = max(p.wanted(), p.doubt), p.mode, p.goal
 	if p.atLevel() {
 		p.was = probing
@@ -192,6 +193,7 @@ func (p *plateau) recover(now Moment) {
 	case p.away():
 		p.done.begin(now)
 		p.climb(p.target)
+		p.lasted = p.dear // an outage does not tell how long the next refusal lasts
 	case p.inFlight.found(p.weak && p.late.longer()):
 		p.crowd(now)
 	case p.vain(now):

@@ -84,6 +84,7 @@ type episodes struct {
 	Missed int32         `json:"probes_refused,omitempty"` // in a row
 	Unseen time.Duration `json:"unseen_ns,omitempty"`      // requests are lost, or given up on the way, which is noticed after so long
 	Vain   *futile       `json:"in_vain,omitempty"`        // refusals that the pace may have nothing to do with
+	Back   *keptComeback `json:"comeback,omitempty"`       // a pace that had held, and is missed
 	Losses float64       `json:"lost_share,omitempty"`     // of the requests, whatever the pace
 	Trial  *lossTrial    `json:"loss_trial,omitempty"`     // whether losses come from the pace, which is not known yet
 }

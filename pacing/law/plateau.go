@@ -74,6 +74,7 @@ type plateau struct {
 	// Parts of the controller, which write the above.
 	episode
 	probe
+	comeback
 	estimate // of the limit
 	bulletin // of announced limits
 
@@ -135,6 +136,9 @@ func (p *plateau) Next(now Moment) (at Moment, open bool) {
 		p.done.began, p.done.until = p.done.began+now, p.done.until+now
 		if p.ended < 0 { // in a run before
 			p.ended += now
+		}
+		if p.latest < 0 {
+			p.latest += now
 		}
 		if p.blocked { // since a run before
 			p.at, p.failed, p.pause = p.at+now, p.failed+now, p.pause+now

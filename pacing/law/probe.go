@@ -53,6 +53,10 @@ type probe struct {
 // interval is a quarter of the gap; as the gap to a plateau shrinks, so does
 // it, and at the plateau it is nothing.
 func (p *plateau) advance(weight float64, now Moment) {
+	if p.comesBack(now) {
+		p.comeBack(now)
+		return
+	}
 	switch p.mode {
 	case startup:
 		p.r *= math.Exp2(min(1/doubleLeast, weight/(max(doubleTime.Seconds(), p.late.ordinary())*p.r)))
@@ -67,6 +71,7 @@ func (p *plateau) advance(weight float64, now Moment) {
 		}
 	case steady:
 		p.since++
+		p.hold()
 		if p.target < p.bound() && p.due(now) {
 			p.search()
 			p.raise(now)
@@ -79,6 +84,8 @@ func (p *plateau) advance(weight float64, now Moment) {
 			answers = enough
 		}
 		switch {
+		case p.returns:
+			answers, dwell = comebackAnswers, doubleTime
 		case p.doubtful():
 			answers, dwell, most = enough, doubleTime, stepDoubtful
 		case p.r > 2*p.base: // the limit is another one now
@@ -88,8 +95,12 @@ func (p *plateau) advance(weight float64, now Moment) {
 			return
 		}
 		p.target, p.missed = p.r, 0
-		if p.r >= p.bound() {
-			p.settleAt(p.bound())
+		if p.r >= p.bound() || p.returns && p.r >= p.held {
+			p.settleAt(min(p.r, p.bound()))
+			return
+		}
+		if p.returns {
+			p.raise(now)
 			return
 		}
 		if !p.pays(now) {
@@ -167,11 +178,17 @@ func (p *plateau) atLevel() bool { return p.mode == probing || p.mode == recover
 
 // search begins a probe, which has no level yet.
 func (p *plateau) search() {
-	p.base, p.levels, p.mode = p.target, p.levels[:0], probing
+	p.base, p.levels, p.mode, p.returns = p.target, p.levels[:0], probing, false
 }
 
 // raise begins a level.
-func (p *plateau) raise(now Moment) { p.try(p.r*(1+p.stride()), now) }
+func (p *plateau) raise(now Moment) {
+	if p.returns {
+		p.try(p.halfWay(), now)
+		return
+	}
+	p.try(p.r*(1+p.stride()), now)
+}
 
 // stride returns the step to the next level: half way to what was refused, if that
 // is known.

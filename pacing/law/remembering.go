@@ -62,6 +62,7 @@ func (p *plateau) Keep() Memory {
 			blocks := p.blocks
 			kp.Vain = &blocks
 		}
+		kp.Back = p.keptComeback()
 		if p.dear > 0 {
 			kp.Missed = p.missed
 			kp.Dear, kp.Ago = p.dear, max(0, cmp.Or(p.lastHeard(), p.settled)-p.ended)
@@ -241,6 +242,7 @@ func (p *plateau) believe(kp keptPlateau, age time.Duration) {
 	if v := kp.Vain; v != nil && (v.Slowed == 0 || sane(v.Slowed)) {
 		p.blocks = futile{v.Slowed, max(0, v.Granted), max(0, min(v.Ignored, ignoredMost)), max(0, min(v.Ignores, ignoredMost))}
 	}
+	p.comeback.goOn(kp.Back)
 	p.losses.unseen = max(0, min(kp.Unseen, longOutage))
 	if kp.Losses > 0 && kp.Losses < 1 {
 		p.losses.granted, p.losses.often = kp.Losses, kp.Losses

@@ -207,6 +207,18 @@ func (p *Provider) Slow(latency float64, from, to time.Duration) {
 	}
 }
 
+// Partly makes p answer one request in n with a status from one moment to another, whatever
+// the pace is.
+func (p *Provider) Partly(n float64, status int, from, to time.Duration) {
+	c := p.model.(*counting)
+	tell := c.tell
+	c.tell = func(r *reply, now, wait float64) {
+		if tell(r, now, wait); wait == 0 && now >= from.Seconds() && now < to.Seconds() && p.rng.Float64()*n < 1 {
+			r.status = status
+		}
+	}
+}
+
 // Faulty makes p answer one request in n with a status after so many seconds,
 // whatever the pace is.
 func (p *Provider) Faulty(n float64, status int, latency float64) {

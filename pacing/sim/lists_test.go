@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"fmt"
+	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -66,6 +67,49 @@ func TestSlowSpells(t *testing.T) {
 				before, after := p.Score(from-30*time.Second, from).Requests, p.Score(over+30*time.Second, over+time.Minute).Requests
 				if float64(after) < 0.9*float64(before) {
 					t.Errorf("%d requests in half a minute, and half a minute after the spell %d", before, after)
+				}
+			})
+		})
+	}
+}
+
+// TestRefusedForAWhile: a provider that refuses or fails a part of all requests for a while, whatever the pace, is asked as before
+// four minutes after that is over. Each refusal made the pace slower, and there were fewer and fewer answers to tell
+// that nothing is wrong any more.
+func TestRefusedForAWhile(t *testing.T) {
+	const from, length = 400 * time.Second, time.Minute
+	for _, tc := range []struct {
+		status int
+		oneIn  float64
+		limit  float64 // 0: none
+		paged  bool
+		least  float64 // share of the pace before
+	}{
+		{http.StatusTooManyRequests, 5, 0, false, 0.9},
+		{http.StatusTooManyRequests, 5, 12, true, 0.9},
+		{http.StatusTooManyRequests, 2, 12, true, 0.7}, // it looks like a limit far below
+		{http.StatusServiceUnavailable, 2, 0, false, 0.9},
+		{http.StatusServiceUnavailable, 2, 12, false, 0.9},
+		{http.StatusBadGateway, 2, 0, true, 0.9},
+	} {
+		t.Run(fmt.Sprintf("%d to one in %v, limit %v, paged %v", tc.status, tc.oneIn, tc.limit, tc.paged), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var limit sim.Limiter
+				if tc.limit > 0 {
+					limit = sim.Bucket(tc.limit, 10)
+				}
+				p := sim.Plain(limit, ordinary)
+				if tc.paged {
+					p.PageByPage()
+				}
+				over := from + length
+				p.Partly(tc.oneIn, tc.status, from, over)
+				var state []byte
+				sim.Play(p, sim.Owned(perSecond(10), 0), over+5*time.Minute, &state)
+				before, after := p.Score(from-time.Minute, from), p.Score(over+4*time.Minute, over+5*time.Minute)
+				if was, is := before.Requests-before.Refusals, after.Requests-after.Refusals; float64(is) < tc.least*float64(was) {
+					t.Errorf("%d answers in the minute before it, and %d in the fifth minute after it", was, is)
 				}
 			})
 		})
