@@ -14,11 +14,9 @@ import (
 // toldWait is the length from which a wait is told: a person notices it.
 const toldWait = 500 * time.Millisecond
 
-// queue waits for the turn of an attempt in the line of the account.
-func (g *Governor) queue(ctx context.Context, t *desk.Turn) (gate.Pass, error) {
-	if t.Over = g.budget.ended; t.Asker == nil {
-		t.Asker = asker{g}
-	}
+// enter waits for the turn of an attempt. This is the only wait of an attempt.
+func (g *Governor) enter(ctx context.Context, t *desk.Turn) (gate.Pass, error) {
+	t.Asker, t.Over = asker{g}, g.budget.ended
 	t.Request.Deadline = g.budget.deadline(time.Now())
 	g.waiting.Add(1)
 	p, err := g.desk.Enter(ctx, t)
@@ -85,21 +83,13 @@ func (g asker) Spent(now time.Time) error {
 
 // Admit charges an attempt. The probe of an open breaker is no retry, whatever
 // was thought of it before.
-func (g asker) Admit(t *desk.Turn, retries bool, _ time.Time) error {
-	if g.doubt.Load() != nil {
-		return errInDoubt
-	}
-	return g.charge(t, retries)
-}
-
-// charge charges an attempt to the budgets of the run.
-func (g asker) charge(t *desk.Turn, retries bool) error {
+func (g asker) Admit(t *desk.Turn, retries bool, now time.Time) error {
 	retry := t.Request.Retry && retries
 	if retry && !t.Paid && !g.budget.takeToken() {
 		return &collection.Stop{Reason: collection.RetryBudget}
 	}
 	if !g.budget.reserve(retry) {
-		return &collection.Stop{Reason: cmp.Or(g.budget.over(time.Now()), collection.RequestCap)}
+		return &collection.Stop{Reason: cmp.Or(g.budget.over(now), collection.RequestCap)}
 	}
 	if t.Paid && !retry {
 		g.budget.returnToken()

@@ -93,7 +93,6 @@ type Governor struct {
 
 	witness atomic.Pointer[http.Request] // what was readable last; nil: nothing was
 	doubted atomic.Bool                  // what had been forbidden still was, without one
-	doubt   atomic.Pointer[doubt]        // a 401 that is asked about once more now; nil: there is none
 	asking  chan struct{}                // holds one while the witness is asked for,
 	held    time.Time                    // and then guards when it was readable, asked for once more
 

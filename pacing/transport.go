@@ -30,11 +30,9 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 	turn := &desk.Turn{Stream: collection.StreamOf(ctx)}
 	turn.Request.Stream, turn.Request.NotBefore = turn.Stream, collection.NotBefore(ctx)
 	id, n := t.meter.Ask(), 1
-	why := ""        // the attempt before this one got no answer
-	renewals := 0    // of the credential
-	doubted := false // a 401 was asked about once more
-	var asks *doubt  // that this request is to settle; nil: none
-	defer func() { t.endDoubt(asks) }()
+	why := ""          // the attempt before this one got no answer
+	renewals := 0      // of the credential
+	doubted := false   // a 401 was asked about once more
 	var same *Governor // the account that the next attempt must have; nil: any
 	t.trace(ctx, collection.RequestStarted, collection.RequestInfo{ID: id, Attempt: n})
 	var sent time.Time // the first attempt
@@ -52,10 +50,7 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 		a := g.attempt(req, p, n, renewals)
 		notBefore := time.Now().Add(backoff(min(n, t.limits.Attempts)-1, t.random()))
 		if !doubted && t.several == nil && n < g.limits.Attempts && g.doubts(req, &a) { // where there are several accounts, another goes on
-			doubted, a.again = true, true
-			if asks = g.beginDoubt(); asks != nil {
-				notBefore = time.Now().Add(doubtFor)
-			}
+			doubted, a.again, notBefore = true, true, time.Now().Add(doubtFor)
 		}
 		if a.outcome.Rejected = a.rejected(); a.outcome.Rejected && t.several == nil {
 			g.mu.Lock()
@@ -65,18 +60,12 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 		next := &desk.Turn{Stream: turn.Stream, Request: turn.Request}
 		next.Request.Retry = true
 		next.Request.NotBefore = notBefore
-		if asks != nil {
-			next.Asker = doubter{asker{g}}
-		}
 		another := n < g.limits.Attempts
 		if rest := g.restOfWindow(&a, sent, time.Now()); !another && rest > 0 {
 			a.outcome.Hold, another = rest, true
 		}
 		settled, err := g.settle(ctx, p, a, next)
 		t.released(ctx, id, n, a)
-		if !a.again {
-			t.endDoubt(asks)
-		}
 		if err != nil {
 			return nil, err
 		}
