@@ -101,6 +101,12 @@ func (b *flatBench) growAndKill(t *testing.T) int64 {
 // request.
 func (b *flatBench) recover(t *testing.T) time.Duration {
 	t.Helper()
+	// The last request of the killed process may still be on its way to the log.
+	for began := time.Now(); b.provider.Stats().Connections > 0; time.Sleep(time.Millisecond) {
+		if time.Since(began) > patience {
+			t.Fatal("a connection of the killed process stays open")
+		}
+	}
 	b.provider.Forget()
 	p := b.collecting()
 	if err := p.start(); err != nil {

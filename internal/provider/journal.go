@@ -34,7 +34,8 @@ type Stats struct {
 	Early       int            `json:"early"` // came inside a Retry-After that had been sent
 	InFlight    int            `json:"in_flight"`
 	MaxInFlight int            `json:"max_in_flight"`
-	Stuck       int            `json:"stuck"` // hang now in the fault "stuck"
+	Stuck       int            `json:"stuck"`       // hang now in the fault "stuck"
+	Connections int            `json:"connections"` // are open now: a killed client's stay so until its last request is logged
 }
 
 // A journal keeps every request. It grows without bound, as a provider serves
@@ -154,7 +155,7 @@ func (s *Server) Log() []Entry {
 
 // Stats counts the log as it is now.
 func (s *Server) Stats() Stats {
-	stats := Stats{ByStatus: map[int]int{}, ByMode: map[string]int{}, Stuck: s.stuck.count()}
+	stats := Stats{ByStatus: map[int]int{}, ByMode: map[string]int{}, Stuck: s.stuck.count(), Connections: int(s.connections.Load())}
 	for _, e := range s.Log() {
 		stats.Requests++
 		stats.ByStatus[e.Status]++

@@ -61,6 +61,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -90,6 +91,8 @@ type Server struct {
 	tokens  *tokens      // nil: none are granted
 	server  *http.Server
 	url     string
+
+	connections atomic.Int64 // are open
 }
 
 // New returns a provider that follows script.
@@ -179,10 +182,20 @@ func (s *Server) StartAt(addr string) (url string, err error) {
 	}
 	// A client that never finishes its header must not hold a connection for
 	// longer than a test may take.
-	s.server = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
+	s.server = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, ConnState: s.count}
 	s.url = "http://" + l.Addr().String()
 	go s.server.Serve(l) // ends with Close
 	return s.url, nil
+}
+
+// count keeps the number of open connections.
+func (s *Server) count(_ net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		s.connections.Add(1)
+	case http.StateClosed, http.StateHijacked:
+		s.connections.Add(-1)
+	}
 }
 
 // URL returns where the provider serves; "" if it was never started.
