@@ -121,6 +121,10 @@ func TestExplainWhatIsTried(t *testing.T) {
 	if got := renderExplanation(e, 200, term.Caps{}); !strings.Contains(got, "2.9/s      refusals: ") || !strings.Contains(got, "; 3.4/s was found <- this one") {
 		t.Errorf("at work, below what was found:\n%s", got)
 	}
+	status := report.Status{Name: "acme", Account: &report.Account{Provider: "acme", Pace: e.Pace}}
+	if got, want := statusDetail(status, noon, 200, term.Caps{}), "limited by  refusals: 2.9/s (3.4/s was found)"; !strings.Contains(got, want) {
+		t.Errorf("status, want %q:\n%s", want, got)
+	}
 }
 
 // A run that hangs has saved nothing since: what is said is as of then.

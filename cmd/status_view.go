@@ -35,7 +35,7 @@ func statusWide(all []report.Status, now time.Time, columns int, c term.Caps) st
 		statusColumn{"PACE", account(func(a *report.Account, _ time.Time) string { return a.PaceWords() })},
 		statusColumn{"BREAKER", account(func(a *report.Account, _ time.Time) string { return a.BreakerWords() })},
 		statusColumn{"COLLECTED BY", report.Status.HolderWords},
-		statusColumn{"LIMITED BY", account(func(a *report.Account, now time.Time) string { return limit.Text(&a.Pace, now) })},
+		statusColumn{"LIMITED BY", account(func(a *report.Account, now time.Time) string { return limit.AtWork(&a.Pace, now) })},
 	)
 }
 

@@ -202,7 +202,7 @@ func (f frame) Command(verb, name string) string { return problem.Command(verb, 
 func (f frame) StoreCommand(command string) string { return "collect " + command + f.Server.Flags }
 
 // Limit says what limits the pace with an account.
-func (f frame) Limit(a *report.Account) string { return limit.Text(&a.Pace, f.Now) }
+func (f frame) Limit(a *report.Account) string { return limit.AtWork(&a.Pace, f.Now) }
 
 // Clock returns a time of day with its second.
 func (f frame) Clock(at time.Time) template.HTML {

@@ -217,6 +217,11 @@ func (s *Status) addAccounts(states [][]byte, now time.Time) {
 		if unread != nil && !several {
 			return
 		}
+		if !s.Running(now) { // what was found is what the next run goes on from
+			for k := range pace.Constraints {
+				pace.Constraints[k].InForce = 0
+			}
+		}
 		a := *AccountOf(domain, pace, now)
 		if several {
 			a.From = s.Runs[0].Accounts[i].From

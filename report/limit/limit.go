@@ -244,11 +244,24 @@ func Text(s *gate.Status, now time.Time) string {
 	if k == nil {
 		return ""
 	}
+	return text(s, k, Figure(k, now), now)
+}
+
+// AtWork is Text with the pace in force, where it is known and another one than was found.
+func AtWork(s *gate.Status, now time.Time) string {
+	k := s.Limit()
+	if k == nil || k.InForce == 0 || k.Blocks || words.Rate(k.InForce) == Figure(k, now) {
+		return Text(s, now)
+	}
+	return text(s, k, words.Rate(k.InForce)+" ("+Figure(k, now)+" was found)", now)
+}
+
+func text(s *gate.Status, k *gate.Constraint, figure string, now time.Time) string {
 	text := For(k, HeldBy(s, k)).Name
 	if k.Route != "" {
 		text += " (route " + words.Clean(k.Route) + ")"
 	}
-	text += ": " + Figure(k, now)
+	text += ": " + figure
 	if detail := Detail(k, now); detail != "" {
 		text += ", " + detail
 	}
