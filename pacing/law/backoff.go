@@ -8,11 +8,11 @@ import (
 // backoff returns the episode as it is kept; nil if there is none. What may be an
 // outage is asked soon, and what is told to last is kept as that.
 func (p *plateau) backoff() *keptBackoff {
-	if !p.blocked || p.weak && !p.slow || p.spent {
+	if !p.blocked || p.weak && !p.slow && !p.losses.drops() || p.spent {
 		return nil
 	}
 	heard := p.lastHeard()
-	k := &keptBackoff{From: p.from, For: heard - p.at, Pause: max(0, p.pause-heard), Refused: p.tries, Asked: p.asked, Was: p.was, Burst: p.burst, Slow: p.weak}
+	k := &keptBackoff{From: p.from, For: heard - p.at, Pause: max(0, p.pause-heard), Refused: p.tries, Asked: p.asked, Was: p.was, Burst: p.burst, Slow: p.slow, Lost: p.weak && !p.slow}
 	switch n := len(p.levels); {
 	case p.was == recovering:
 		k.Goal = p.goalWas
@@ -34,7 +34,7 @@ func (p *plateau) lastHeard() Moment {
 // goOn continues the episode k of a run before, which was heard some time ago.
 // Its moments count from the first request that is asked for: see Next.
 func (p *plateau) goOn(k *keptBackoff, age time.Duration) {
-	p.blocked, p.before, p.weak, p.slow, p.spent = true, true, k.Slow, k.Slow, false
+	p.blocked, p.before, p.weak, p.slow, p.spent = true, true, k.Slow || k.Lost, k.Slow, false
 	p.from, p.tries, p.asked = k.From, max(0, min(k.Refused, pauseDoublings)), max(0, k.Asked)
 	p.carried, p.trying = 0, 0
 	p.was, p.goalWas = k.Was, k.Goal

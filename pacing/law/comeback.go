@@ -13,7 +13,8 @@ const (
 	comebackFirst   = 30 * time.Second // after the plateau was lowered, before the pace that had held is tried again,
 	comebackTimes   = 3                // so many times as long each time,
 	comebackLongest = 6 * time.Hour    // and at most
-	comebackCost    = 30               // times the work that the last refusal cost: what is to be missed at least
+	comebackCost    = 30               // times what the last refusal cost, before it is tried
+	comebackFar     = 4                // as many times slower: limits rarely fall further, so that it is trouble, which may be over
 	comebackSure    = 4                // times that wait, for which a pace has to hold before it is short again
 	comebackAnswers = 4                // at a level on the way back
 )
@@ -48,10 +49,18 @@ func (p *plateau) hold() {
 	}
 }
 
-// holdCount notes the rate of the count, where something else than the pace held requests back.
-func (p *plateau) holdCount(now Moment) {
-	span := now - p.done.began - p.done.unasked
-	if rate := p.done.counted() / max(1e-3, span.Seconds()); span >= max(2*comebackHeld, p.dwell()) && p.done.answers >= enough && rate > comebackGap*p.held {
+// holdCount notes the rate at which was granted until the episode that has just ended, also if no
+// pace held: it rose, or something else held requests back. A long block speaks against it.
+func (p *plateau) holdCount() {
+	span := p.at - p.done.began - p.done.unasked
+	if span >= max(comebackHeld/2, p.dwell(), min(2*comebackHeld, 2*p.lasted)) && p.done.answers >= enough {
+		p.holdAt(p.done.counted() / span.Seconds())
+	}
+}
+
+// holdAt notes a rate that no pace held: see holdCount, and confirm.
+func (p *plateau) holdAt(rate float64) {
+	if rate > comebackGap*p.held {
 		p.held, p.wait = rate, max(p.wait, comebackFirst)
 	}
 }
@@ -67,9 +76,10 @@ func (p *plateau) comesBack(now Moment) bool {
 }
 
 // comebackCosts returns how long it has to be missed to be worth what it costs to be refused
-// as the last time: that is work at the plateau which is not done meanwhile.
+// as the last time. The further the pace has fallen, the less is lost.
 func (p *plateau) comebackCosts() time.Duration {
-	return scale(p.dear, min(comebackCost, 4*comebackCost*p.target/(p.held-p.target)))
+	fell := comebackFar * p.target / p.held
+	return scale(p.dear, comebackCost*min(1, fell*fell))
 }
 
 // lowered returns when the plateau was lowered last, or the pace that had held tried.

@@ -71,7 +71,6 @@ func (p *plateau) refuse(d *Ticket, o *Outcome, now Moment) {
 // block begins an episode.
 func (p *plateau) block(o *Outcome, now Moment) {
 	p.spent = p.spares() || p.usedUp(o, now)
-	p.holdCount(now)
 	p.from, p.was, p.goalWas = max(p.wanted(), p.doubt), p.mode, p.goal
 	if p.atLevel() {
 		p.was = probing
@@ -176,6 +175,7 @@ func (p *plateau) recover(now Moment) {
 		p.resume()
 		return
 	}
+	p.holdCount()
 	p.losses.over(now)
 	if p.inherited {
 		p.recoverLater(now)

@@ -83,7 +83,7 @@ func (p *plateau) estimated(now Moment) float64 {
 // counted returns the rate of what was answered since the count began.
 func (p *plateau) counted(now Moment) float64 {
 	span := now - p.done.began
-	span -= min(p.done.unasked, scale(span, blockShare)) // nor will be asked in the next runs
+	span -= min(p.done.unasked, max(0, span-time.Second)) // nor will be asked in the next runs
 	if p.window > 0 && p.at-p.done.began <= p.window {
 		span = min(span, p.window) // all of it was in one window
 	}
@@ -235,6 +235,7 @@ func (p *plateau) confirm(est float64) float64 {
 	p.known = max(est, p.known+(est-p.known)/4) // a count is a lower bound
 	p.lower, p.tooFast, p.blocks.Slowed = 0, 0, 0
 	target := margin * p.known
+	p.holdAt(target) // where the provider counts in windows, no pace holds for long
 	if p.was != probing {
 		p.refuted = true
 		p.agreed++

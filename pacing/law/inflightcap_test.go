@@ -12,7 +12,7 @@ import (
 
 // TestPlacesAreRemembered: that a provider counts what is in flight is known
 // to the next run as well, though the pace itself has no limit then, and may be
-// that of the start. After a week nothing is known any more.
+// that of the start. After more than a month nothing is known any more.
 func TestPlacesAreRemembered(t *testing.T) {
 	for _, pace := range []float64{1, 8} {
 		var m law.Memory
@@ -23,7 +23,7 @@ func TestPlacesAreRemembered(t *testing.T) {
 		for _, tc := range []struct {
 			age  time.Duration
 			room bool // for a fourth
-		}{{time.Hour, false}, {25 * time.Hour, false}, {8 * 24 * time.Hour, true}} {
+		}{{time.Hour, false}, {25 * time.Hour, false}, {33 * 24 * time.Hour, true}} {
 			l, err := law.New(law.Plateau, 1, 20, rand.Float64)
 			if err != nil {
 				t.Fatal(err)

@@ -68,6 +68,21 @@ type lateAnswers struct {
 	quick      int8    // answers in a row that were as quick as usual, as far as they count
 }
 
+// kept returns what a later run should know of it; nothing before enough came.
+func (l *lateAnswers) kept() (usual time.Duration, dispersion float64) {
+	if l.seen < latencies {
+		return 0, 0
+	}
+	return time.Duration(l.usual * float64(time.Second)), l.dispersion
+}
+
+// goOn goes on with what was kept.
+func (l *lateAnswers) goOn(usual time.Duration, dispersion float64) {
+	if usual >= quickest && usual <= longOutage && dispersion >= 0 && dispersion <= farthest {
+		l.usual, l.dispersion, l.seen = usual.Seconds(), dispersion, latencies
+	}
+}
+
 // A lateness is what late answers call for.
 type lateness uint8
 

@@ -58,7 +58,8 @@ type keptPlateau struct {
 	Held    time.Duration `json:"banned_held_ns,omitempty"` // for how long that held when the provider was last heard, since it last changed
 	Age     time.Duration `json:"banned_age_ns,omitempty"`  // and since the account was refused
 	Window  time.Duration `json:"window_ns,omitempty"`
-	Agreed  int32         `json:"confirmed,omitempty"` // how often the limit was
+	Agreed  int32         `json:"confirmed,omitempty"`    // how often the limit was
+	Lone    bool          `json:"of_one_count,omitempty"` // and nothing was known before it
 	Every   int           `json:"probe_every,omitempty"`
 	Since   int           `json:"probe_since,omitempty"`        // answers at the plateau, or at the level that is tried
 	Trying  float64       `json:"trying_per_second,omitempty"`  // the level of a probe that had not ended
@@ -67,7 +68,9 @@ type keptPlateau struct {
 	TooFast float64       `json:"refused_per_second,omitempty"` // the pace that was refused last, where the limit is not confirmed
 	Calm    time.Duration `json:"calm_ns,omitempty"`            // in which runs were too short to look for more
 	Crowd   int           `json:"in_flight,omitempty"`
-	Late    float64       `json:"late_share,omitempty"` // of the answers, whatever the pace
+	Late    float64       `json:"late_share,omitempty"`     // of the answers, whatever the pace
+	Usual   time.Duration `json:"latency_ns,omitempty"`     // typical,
+	Scatter float64       `json:"latency_spread,omitempty"` // and the dispersion of the logarithms of single ones
 	Slow    bool          `json:"slow_beyond,omitempty"`
 	Backoff *keptBackoff  `json:"backoff,omitempty"` // everything was refused
 	Count   *keptCount    `json:"count,omitempty"`   // of what was answered since the last episode
@@ -149,6 +152,7 @@ type keptBackoff struct {
 	Asked   time.Duration `json:"asked_ns,omitempty"`          // by Retry-After
 	Was     mode          `json:"was,omitempty"`               // the mode in which it began
 	Slow    bool          `json:"slow,omitempty"`              // requests were lost, or given up on the way, by a server that is not away
+	Lost    bool          `json:"lost,omitempty"`              // requests were lost, by one that may be
 	Goal    float64       `json:"goal_per_second,omitempty"`   // of a climb
 	Burst   float64       `json:"burst_per_second,omitempty"`  // what was answered shortly before
 	Proven  float64       `json:"proven_per_second,omitempty"` // the highest level of a probe that held,

@@ -149,7 +149,7 @@ func TestPlateauAge(t *testing.T) {
 		known, begins float64
 	}{
 		{30 * time.Minute, plateau, plateau}, {2 * time.Hour, plateau, plateau}, {2*time.Hour + ms, plateau, 0.8 * plateau},
-		{24*time.Hour + ms, plateau, 0.5 * plateau}, {7 * 24 * time.Hour, plateau, 0.5 * plateau}, {7*24*time.Hour + ms, 0, 1},
+		{24*time.Hour + ms, plateau, 0.5 * plateau}, {32 * 24 * time.Hour, plateau, 0.5 * plateau}, {32*24*time.Hour + ms, 0, 1},
 	} {
 		warm := law.NewLearner(1, 20)
 		warm.Restore(k, tc.age)

@@ -87,7 +87,7 @@ func (p *plateau) advance(weight float64, now Moment) {
 		case p.returns:
 			answers, dwell = comebackAnswers, doubleTime
 		case p.doubtful():
-			answers, dwell, most = enough, doubleTime, stepDoubtful
+			answers, dwell, most = enough, max(doubleTime, scale(p.window, windowsHeld)), stepDoubtful
 		case p.r > 2*p.base: // the limit is another one now
 			most = stepDoubtful
 		}
@@ -117,7 +117,7 @@ func (p *plateau) advance(weight float64, now Moment) {
 // doubtful reports whether the limit is of a single count, after a pace that
 // nothing was known of: that one refusal may have had another reason.
 func (p *plateau) doubtful() bool {
-	return p.lone && p.agreed == 0 && p.window == 0 && p.dear < windowLeast && !p.losses.drops()
+	return p.lone && p.agreed == 0 && !p.losses.drops()
 }
 
 // dwell returns how long a level is held: longer where a refusal is dear.
@@ -193,10 +193,14 @@ func (p *plateau) raise(now Moment) {
 // stride returns the step to the next level: half way to what was refused, if that
 // is known.
 func (p *plateau) stride() float64 {
-	if p.tooFast > p.r {
-		return max(p.step, math.Sqrt(p.tooFast/p.r)-1)
+	switch half := math.Sqrt(p.tooFast/p.r) - 1; {
+	case half > max(p.step, stepMost):
+		return half
+	case p.doubtful() && p.window > 0: // a level lasts for long
+		return stepDoubtful
+	default:
+		return max(p.step, half)
 	}
-	return p.step
 }
 
 // pays reports whether a step up is worth the refusal that it may end in, which

@@ -11,7 +11,7 @@ import (
 const (
 	fullFor   = 2 * time.Hour
 	mostlyFor = 24 * time.Hour
-	halfFor   = 7 * 24 * time.Hour
+	halfFor   = 32 * 24 * time.Hour // a job of each month is one, too
 	mostly    = 0.8
 	half      = 0.5
 )
@@ -54,6 +54,7 @@ func (p *plateau) Keep() Memory {
 			kp.Every = p.inFlight.every
 		}
 		kp.Late, kp.Unseen = p.late.usualLate, p.losses.unseen
+		kp.Usual, kp.Scatter = p.late.kept()
 		if kp.Losses = p.losses.granted; p.losses.trial.From > 0 {
 			trial := p.losses.trial
 			kp.Trial = &trial
@@ -71,7 +72,7 @@ func (p *plateau) Keep() Memory {
 		kp.trust = p.trust
 		kp.Backoff, kp.Count = p.backoff(), p.count()
 		if kp.Limit > 0 || p.guessed() {
-			kp.Agreed, kp.TooFast = min(p.agreed, confirmed), p.tooFast
+			kp.Agreed, kp.Lone, kp.TooFast = min(p.agreed, confirmed), p.lone, p.tooFast
 		}
 		if kp.Limit > 0 || kp.Crowd > 0 || kp.Slow || p.guessed() {
 			kp.Since = p.atPlateau()
@@ -130,6 +131,9 @@ func (p *plateau) limitedBy() Limit {
 func (p *plateau) heldPace() float64 {
 	if p.mode == following { // which may be slow only because little is left just now
 		return max(p.target, min(p.bound(), p.announcedPace()))
+	}
+	if p.mode == drain && !p.started { // whether slower helps is not known yet
+		return p.preCut
 	}
 	return p.plateauOr(p.r)
 }
@@ -228,7 +232,7 @@ func (p *plateau) Restore(m Memory, age time.Duration) bool {
 func (p *plateau) believe(kp keptPlateau, age time.Duration) {
 	fresh := age <= fullFor
 	if sane(kp.Limit) {
-		p.known, p.agreed = kp.Limit, max(0, min(kp.Agreed, confirmed))
+		p.known, p.agreed, p.lone = kp.Limit, max(0, min(kp.Agreed, confirmed)), kp.Lone && fresh
 	}
 	if fresh {
 		p.guesses = max(0, min(kp.Guesses, confirmed))
@@ -238,6 +242,9 @@ func (p *plateau) believe(kp keptPlateau, age time.Duration) {
 	}
 	if kp.Late > 0 && kp.Late < 1 { // each run would find anew that slower does not help
 		p.late.usualLate, p.late.late = kp.Late, kp.Late
+	}
+	if fresh { // or each of many short runs would take the first few answers for usual
+		p.late.goOn(kp.Usual, kp.Scatter)
 	}
 	if v := kp.Vain; v != nil && (v.Slowed == 0 || sane(v.Slowed)) {
 		p.blocks = futile{v.Slowed, max(0, v.Granted), max(0, min(v.Ignored, ignoredMost)), max(0, min(v.Ignores, ignoredMost))}

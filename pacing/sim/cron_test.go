@@ -19,14 +19,22 @@ func TestRunsOfAMinute(t *testing.T) {
 	}
 	t.Parallel()
 	for _, tc := range []struct {
-		family string
-		seed   uint64
-	}{{"airtable", 50501}, {"penalty", 50501}, {"interval", 50501}, {"after-minute", 50501}, {"scattered", 50501}, {"one-slow", 50500}} {
-		t.Run(tc.family, func(t *testing.T) {
+		family  string
+		seed    uint64
+		ceiling int // 0: none is declared
+	}{
+		{"airtable", 50501, sim.Ceiling}, {"penalty", 50501, sim.Ceiling}, {"interval", 50501, sim.Ceiling}, {"after-minute", 50501, sim.Ceiling},
+		{"scattered", 50501, sim.Ceiling}, {"one-slow", 50500, sim.Ceiling},
+		{"two-modes", 912000, 0}, {"one-slow", 912000, 0}, {"deploy-502", 912000, 0}, {"noisy", 899000, 0}, {"noisy", 899000, sim.Ceiling},
+	} {
+		t.Run(fmt.Sprintf("%s %d, ceiling %d", tc.family, tc.seed, tc.ceiling), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				p := family(t, tc.family).New(tc.seed)
-				c := sim.Owned(perSecond(sim.Ceiling), sim.Workers)
+				c := sim.Owned(perSecond(tc.ceiling), sim.Workers)
+				if tc.ceiling == 0 {
+					c = sim.Owned(collection.Provider{}, 0)
+				}
 				var state []byte
 				for range 60 {
 					sim.Play(p, c, 55*time.Second, &state)
@@ -65,6 +73,52 @@ func TestSlowGatewayInRunsOfAMinute(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestTimeBetweenRunsIsNotCounted: the pace that a first refusal leaves behind is of the time in which
+// requests were made, however long the provider was left alone between the runs.
+func TestTimeBetweenRunsIsNotCounted(t *testing.T) {
+	const length = 19 * time.Second
+	for _, every := range []time.Duration{time.Minute, 2 * time.Minute, 5 * time.Minute, 10*time.Minute - time.Second} {
+		t.Run(every.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := sim.Plain(sim.Bucket(10, 10), ordinary)
+				begun := time.Now()
+				var state []byte
+				refused := 0
+				for i := range 12 {
+					sim.Play(p, sim.Owned(collection.Provider{}, 0), length, &state)
+					s := p.Score(time.Duration(i)*every, time.Duration(i+1)*every)
+					if answers := s.Requests - s.Refusals; refused > 0 && answers < 150 {
+						t.Errorf("run %d had %d answers, want 150 of 200: something was refused before it", i+1, answers)
+					}
+					refused += s.Refusals
+					time.Sleep(time.Until(begun.Add(time.Duration(i+1) * every)))
+				}
+				if refused == 0 || refused > 12 {
+					t.Errorf("%d refusals in 12 runs, want 1 to 12", refused)
+				}
+			})
+		})
+	}
+}
+
+// TestSlowGatewayWithACeilingInRunsOfAMinute: so slow a server that a run ends before it is known what became of its requests.
+func TestSlowGatewayWithACeilingInRunsOfAMinute(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := family(t, "gateway").New(899000)
+		var state []byte
+		for range 60 {
+			sim.Play(p, sim.Owned(perSecond(sim.Ceiling), sim.Workers), 55*time.Second, &state)
+			time.Sleep(5 * time.Second)
+		}
+		s := p.Score(0, time.Hour)
+		if t.Logf("%.0f %% of the work, %d of %d requests answered 504", 100*s.Share, s.Refusals, s.Requests); s.Share < 0.4 || s.Refusals > 300 {
+			t.Errorf("%.0f %% of the work, %d of %d requests answered 504; want 40 %%, and 300", 100*s.Share, s.Refusals, s.Requests)
+		}
+	})
 }
 
 // TestOneRefusalInRunsOfSeconds: a lone refusal early on holds up none of the short runs

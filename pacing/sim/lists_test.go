@@ -82,21 +82,26 @@ func TestRefusedForAWhile(t *testing.T) {
 		status int
 		oneIn  float64
 		limit  float64 // 0: none
+		window float64 // of so many seconds; 0: a bucket
 		paged  bool
 		least  float64 // share of the pace before
 	}{
-		{http.StatusTooManyRequests, 5, 0, false, 0.9},
-		{http.StatusTooManyRequests, 5, 12, true, 0.9},
-		{http.StatusTooManyRequests, 2, 12, true, 0.7}, // it looks like a limit far below
-		{http.StatusServiceUnavailable, 2, 0, false, 0.9},
-		{http.StatusServiceUnavailable, 2, 12, false, 0.9},
-		{http.StatusBadGateway, 2, 0, true, 0.9},
+		{http.StatusTooManyRequests, 2, 7, 30, false, 0.9},
+		{http.StatusTooManyRequests, 5, 0, 0, false, 0.9},
+		{http.StatusTooManyRequests, 5, 12, 0, true, 0.9},
+		{http.StatusTooManyRequests, 2, 12, 0, true, 0.7}, // it looks like a limit far below
+		{http.StatusServiceUnavailable, 2, 0, 0, false, 0.9},
+		{http.StatusServiceUnavailable, 2, 12, 0, false, 0.9},
+		{http.StatusBadGateway, 2, 0, 0, true, 0.9},
 	} {
-		t.Run(fmt.Sprintf("%d to one in %v, limit %v, paged %v", tc.status, tc.oneIn, tc.limit, tc.paged), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%d to one in %v, limit %v, window %v, paged %v", tc.status, tc.oneIn, tc.limit, tc.window, tc.paged), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				var limit sim.Limiter
-				if tc.limit > 0 {
+				switch {
+				case tc.window > 0:
+					limit = sim.Window(tc.limit*tc.window, tc.window)
+				case tc.limit > 0:
 					limit = sim.Bucket(tc.limit, 10)
 				}
 				p := sim.Plain(limit, ordinary)
@@ -110,6 +115,27 @@ func TestRefusedForAWhile(t *testing.T) {
 				before, after := p.Score(from-time.Minute, from), p.Score(over+4*time.Minute, over+5*time.Minute)
 				if was, is := before.Requests-before.Refusals, after.Requests-after.Refusals; float64(is) < tc.least*float64(was) {
 					t.Errorf("%d answers in the minute before it, and %d in the fifth minute after it", was, is)
+				}
+			})
+		})
+	}
+}
+
+// TestEverythingRefusedEarly: where everything was refused for a while in the first minute, whatever the pace, that is taken for
+// a limit no longer than it is confirmed: nothing is declared, and 20/s are allowed.
+func TestEverythingRefusedEarly(t *testing.T) {
+	for _, tc := range []struct{ from, length time.Duration }{{50 * time.Second, 5 * time.Second}, {50 * time.Second, 15 * time.Second}, {30 * time.Second, 30 * time.Second}} {
+		t.Run(fmt.Sprintf("%v at %v", tc.length, tc.from), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := sim.Plain(sim.Bucket(20, 10), ordinary)
+				over := tc.from + tc.length
+				p.Away(http.StatusTooManyRequests, tc.from, over)
+				var state []byte
+				sim.Play(p, sim.Owned(collection.Provider{}, 0), over+6*time.Minute, &state)
+				s := p.Score(over+5*time.Minute, over+6*time.Minute)
+				if rate := float64(s.Requests-s.Refusals) / 60; rate < 10 {
+					t.Errorf("%.1f/s in the sixth minute after it, want 10", rate)
 				}
 			})
 		})

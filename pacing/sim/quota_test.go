@@ -28,7 +28,7 @@ func TestQuotasThatEndSoon(t *testing.T) {
 	}{
 		{"a bucket of 5 a second", func() sim.Limiter { return sim.Bucket(5, 10) }, 0, 0.92, 25},
 		{"and a second of silence", func() sim.Limiter { return sim.Bucket(5, 10) }, 1, 0.92, 25},
-		{"300 a minute", func() sim.Limiter { return sim.Window(300, 60) }, 0, 0.92, 45}, // 2.5 of 1000, as of a 429
+		{"300 a minute", func() sim.Limiter { return sim.Window(300, 60) }, 0, 0.92, 55}, // 3 of 1000, as of a 429
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
