@@ -1,6 +1,7 @@
 package pacing
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 	"time"
@@ -46,12 +47,16 @@ func (g *Governor) judge(resp *http.Response, body []byte, req *http.Request) an
 	case collection.Retry:
 		r.Class = response.Transient
 	}
+	astray := verdict == collection.NoVerdict && r.Class == response.OK && g.astray(req, resp.Header)
+	if astray {
+		r.Class = response.Transient
+	}
 	a := answer{status: resp.StatusCode, reading: r, outcome: gate.Outcome{Signal: signalOf(r.Class, resp.StatusCode), Hold: r.Hold}}
 	if r.Class == response.QuotaUsed && r.Period >= 24*time.Hour && r.Hold < dayWait {
 		a.outcome.Hold = -1
 	}
 	a.outcome.Weak = resp.StatusCode == http.StatusServiceUnavailable && r.Hold < 0 || response.OwnTrouble(r.Reason)
-	a.outcome.Overdue = resp.StatusCode == http.StatusGatewayTimeout || resp.StatusCode == http.StatusBadGateway
+	a.outcome.Overdue = resp.StatusCode == http.StatusGatewayTimeout || resp.StatusCode == http.StatusBadGateway || astray
 	a.outcome.Windows, a.outcome.MaxRate = r.Windows, r.Pace
 	a.outcome.Key, a.outcome.Wide = r.Route, wide(r)
 	switch {
@@ -61,6 +66,9 @@ func (g *Governor) judge(resp *http.Response, body []byte, req *http.Request) an
 		g.forbidden(&a, req)
 	default:
 		a.classed()
+	}
+	if stop, ok := errors.AsType[*collection.Stop](a.err); ok && astray {
+		stop.Detail = aWebPage
 	}
 	return a
 }

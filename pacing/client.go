@@ -105,7 +105,8 @@ type Governor struct {
 	ends       time.Time  // and until when it was to last
 	accounted  time.Time
 	heard      meter.Announced // limits of the provider that were told
-	answered   map[string]int  // requests of each stream that were answered well
+	answered   map[string]int  // requests of each stream that were answered well,
+	webPages   map[string]bool // and whether one was with a web page
 	remembered time.Time       // when what was learned was last saved though all was well
 	reported   float64         // the rate that was last told
 	probe      func(waits int) // for tests: the waits of each attempt
@@ -150,6 +151,7 @@ func newGovernor(c Config) (*Governor, error) {
 		traced:      c.Trace && c.Observe != nil,
 		asking:      make(chan struct{}, 1),
 		answered:    map[string]int{},
+		webPages:    map[string]bool{},
 	}
 	if g.budget == nil {
 		g.budget = NewBudget(BudgetLimits{})

@@ -243,6 +243,7 @@ func (g *Governor) settle(ctx context.Context, p gate.Pass, a answer, next *desk
 	g.mu.Lock()
 	if a.resp != nil && a.err == nil {
 		g.answered[next.Stream]++
+		g.webPages[next.Stream] = g.webPages[next.Stream] || isWebPage(a.resp.Header)
 	}
 	now := time.Now()
 	if asked {

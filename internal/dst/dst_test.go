@@ -189,7 +189,7 @@ func branches() []string {
 		"unknown commit, with effect", "unknown commit, without effect", "commit failed", "disk full",
 		"interrupted", "cancelled", "held by another", "lock stolen", "fenced", "began inside a silence",
 		"left behind", "filled", "gap leased", "quarantined", "backfill commit", "shared commit",
-		"hold", "freeze", "refused, and asked for another", "gap forbidden", "released by an operator", "reset by an operator", "revived by an operator",
+		"hold", "freeze", "web page instead", "refused, and asked for another", "gap forbidden", "released by an operator", "reset by an operator", "revived by an operator",
 		"clock set back", "clock set forward", "clock set back under a run", "clock set forward under a run",
 		"stopped", "fenced after a sleep", "beat", "beat lost", "gap leased, backfill",
 		"sweep", "sweep of a walk of several processes", "there again", "walk with a hole, not swept",

@@ -35,10 +35,11 @@ type process struct {
 	writes   int
 	commits  int
 	requests int64
-	readable string         // what was answered well last,
-	witness  string         // and what of that is asked for once more; both are guarded by the wire
-	others   sync.WaitGroup // the process that it makes another start
-	after    *end           // how that one ended
+	readable string          // what was answered well last,
+	witness  string          // and what of that is asked for once more
+	answered map[string]bool // the streams that were answered well, and whether a web page was among that; like the two before it guarded by the wire
+	others   sync.WaitGroup  // the process that it makes another start
+	after    *end            // how that one ended
 }
 
 // Bounds of one process, far beyond what any of these histories needs: one

@@ -264,7 +264,12 @@ func (c conn) delivered(what string, own bool, status int, header http.Header, w
 		c.holds = append(c.holds, hold{told: now, until: now.Add(d), stored: now.Add(d), by: c.p})
 		c.h.count("hold")
 	}
-	if status == 200 && whole {
+	switch {
+	case status != 200 || !whole:
+	case c.astray(what, header):
+		status = http.StatusBadGateway // it is no better than that
+		c.h.count("web page instead")
+	default:
 		c.p.readable = what
 	}
 	switch {
@@ -296,6 +301,27 @@ func (c conn) delivered(what string, own bool, status int, header http.Header, w
 	}
 	c.holds = append(c.holds, hold{told: now, until: until, stored: until, by: c.p, freeze: true})
 	c.h.count("freeze")
+}
+
+// astray reports whether a web page came for a stream that was answered with none in this process, but with
+// something else, and notes what came if not. The wire is locked.
+func (c conn) astray(what string, header http.Header) bool {
+	stream, page := "items", header.Get("Content-Type") == "text/html"
+	if path, _, _ := strings.Cut(what, "?"); path != "/items" {
+		stream = path[strings.LastIndexByte(path, '/')+1:]
+		if stream != "notes" {
+			stream = "details"
+		}
+	}
+	had, known := c.p.answered[stream]
+	if page && known && !had {
+		return true
+	}
+	if c.p.answered == nil {
+		c.p.answered = map[string]bool{}
+	}
+	c.p.answered[stream] = had || page
+	return false
 }
 
 // savedUntil notes which silences a process has saved.

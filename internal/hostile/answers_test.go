@@ -153,6 +153,8 @@ func documents() []trial {
 		{name: "HTML", walk: "whole", sends: ok(login, "Content-Type: text/html"), want: owed(bad, 0)},
 		{name: "HTML called JSON", walk: "cursor", sends: ok(login, "Content-Type: application/json"), want: owed(bad, 0)},
 		{name: "HTML behind a page", walk: "cursor", sends: inTurn(ok(page(1, 2, `"next":"a"`)), ok(login)), want: owed(bad, 2)},
+		{name: "a web page behind a page", walk: "cursor", sends: inTurn(ok(page(1, 2, `"next":"a"`)), ok(login, "Content-Type: text/html")), want: owed(pressure, 2)},
+		{name: "a web page for a moment", walk: "cursor", sends: inTurn(ok(page(1, 2, `"next":"a"`)), ok(login, "Content-Type: text/html"), ok(page(3, 3, `"next":null`))), want: all(3)},
 		{name: "XML", walk: "whole", sends: ok(`<?xml version="1.0"?><items/>`), want: owed(bad, 0)},
 		{name: "text", walk: "whole", sends: ok("Service temporarily unavailable"), want: owed(bad, 0)},
 		{name: "an empty body", walk: "whole", sends: ok(""), want: owed(bad, 0)},
