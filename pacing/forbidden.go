@@ -76,6 +76,7 @@ func (g *Governor) forbidden(a *answer, req *http.Request) {
 		stop.Reason, stop.Err = collection.Forbidden, nil
 	default:
 		if a.witness = g.witnessOf(req); a.witness != nil && !a.outcome.Operator {
+			a.outcome.Denied = true
 			return
 		}
 		if a.witness = nil; collection.WasForbidden(req.Context()) && g.witness.Load() == nil && !a.outcome.Operator {
@@ -118,7 +119,7 @@ func (g *Governor) private(ctx context.Context, refusal *answer) error {
 	}
 	ctx = collection.WithPlace(ctx, collection.PlaceOf(known.Context()))
 	turn := &desk.Turn{Stream: collection.StreamOf(ctx)}
-	turn.Request.Stream = turn.Stream
+	turn.Request.Stream, turn.Request.Ahead = turn.Stream, true
 	p, err := g.enter(ctx, turn)
 	if err != nil {
 		return err

@@ -240,3 +240,49 @@ func TestAPolicyOutranksTheWitness(t *testing.T) {
 		})
 	}
 }
+
+// TestDeniedManyAtOnce: an account or a credential that is refused from some moment on has many requests in flight
+// and in line then. Hardly one more leaves before it is known: the third refusal in a row, and what finds out.
+func TestDeniedManyAtOnce(t *testing.T) {
+	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden} {
+		t.Run(http.StatusText(status), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const latency = 400 * time.Millisecond
+				start, late := time.Now(), 0
+				denied := start.Add(10 * time.Second)
+				m := serve(func(w http.ResponseWriter, r *http.Request) {
+					if time.Since(denied) > latency { // by then, one was refused
+						late++
+					}
+					refuse := !time.Now().Before(denied)
+					time.Sleep(latency)
+					if refuse {
+						w.WriteHeader(status)
+						return
+					}
+					ok(w, r)
+				})
+				g := govern(t, pacing.Config{Base: m, Concurrency: 16,
+					Provider: collection.Provider{StartPerSecond: 20, Ceilings: []collection.Ceiling{{Count: 20, Per: time.Second}}}})
+				var next atomic.Int64
+				var wg sync.WaitGroup
+				for range 16 {
+					wg.Go(func() {
+						for time.Since(start) < time.Minute {
+							if stop := record(t, g, int(next.Add(1))); stop != nil {
+								return
+							}
+						}
+					})
+				}
+				wg.Wait()
+				if late == 0 || late > 4 {
+					t.Errorf("%d requests left after the first was refused, want 1 to 4", late)
+				}
+				if took := time.Since(denied); took > 10*time.Second {
+					t.Errorf("the run goes on for %v", took)
+				}
+			})
+		})
+	}
+}

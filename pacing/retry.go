@@ -50,9 +50,6 @@ func (g *Governor) restOfWindow(a *answer, sent, now time.Time) time.Duration {
 	return window - now.Sub(sent)
 }
 
-// doubtFor is how long a 401 is left alone that may be by chance.
-const doubtFor = 5 * time.Second
-
 // doubts reports whether a, the answer to req, is a 401 that may be by chance, as the provider has answered well
 // in this run, with the same credential or without any: the server that checks credentials may be away for a moment.
 func (g *Governor) doubts(req *http.Request, a *answer) bool {

@@ -50,7 +50,7 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 		a := g.attempt(req, p, n, renewals)
 		notBefore := time.Now().Add(backoff(min(n, t.limits.Attempts)-1, t.random()))
 		if !doubted && t.several == nil && n < g.limits.Attempts && g.doubts(req, &a) { // where there are several accounts, another goes on
-			doubted, a.again, notBefore = true, true, time.Now().Add(doubtFor)
+			doubted, a.again, a.outcome.Denied, notBefore = true, true, true, time.Now().Add(gate.DoubtFor)
 		}
 		if a.outcome.Rejected = a.rejected(); a.outcome.Rejected && t.several == nil {
 			g.mu.Lock()
@@ -58,7 +58,7 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 			g.mu.Unlock()
 		}
 		next := &desk.Turn{Stream: turn.Stream, Request: turn.Request}
-		next.Request.Retry = true
+		next.Request.Retry, next.Request.Ahead = true, a.outcome.Denied
 		next.Request.NotBefore = notBefore
 		another := n < g.limits.Attempts
 		if rest := g.restOfWindow(&a, sent, time.Now()); !another && rest > 0 {

@@ -1,4 +1,4 @@
-// Package desk gives turns at one gate, in order of arrival.
+// Package desk gives turns at one gate, in order of arrival, but for a request that finds out what the others wait for.
 //
 // Attempts that ask to leave stand in one line, whatever they wait for: those of
 // one run, or of all processes that share an account. A [Desk] asks the gate for each of them, sleeps for all of them with
@@ -65,7 +65,7 @@ type Turn struct {
 type Desk struct {
 	mu     sync.Mutex
 	gate   *gate.Gate
-	line   []*Turn // in order of arrival
+	line   []*Turn // in order of arrival, but for those that go ahead
 	timer  *time.Timer
 	saving int // saves under way; nothing leaves meanwhile
 	ended  error
@@ -89,7 +89,11 @@ func (d *Desk) Enter(ctx context.Context, t *Turn) (gate.Pass, error) {
 		return t.pass, t.err
 	}
 	t.done = make(chan struct{})
-	d.line = append(d.line, t)
+	if t.Request.Ahead {
+		d.line = slices.Insert(d.line, 0, t)
+	} else {
+		d.line = append(d.line, t)
+	}
 	d.dispatch(t.since)
 	d.mu.Unlock()
 

@@ -45,7 +45,8 @@ type Gate struct {
 	parties *parties // the processes that share it; nil: there is one
 
 	clock    timeline.Timeline
-	rejected time.Time  // when the credential was last rejected, if nothing was answered since
+	rejected law.Moment // when the credential was last rejected, if nothing was answered since
+	denied   law.Moment // when access was last denied; see [Gate.doubts]
 	hold     law.Moment // the provider asked for silence until then
 	reserve  law.Moment // what is left until then is for people
 	share    float64    // of a long limit, which is for people
@@ -60,6 +61,7 @@ type Gate struct {
 	usedBefore *usage.Kept // by the runs before; nil: that is not known
 	left       law.Moment  // when the latest request left, of whichever process
 	declared   int32       // requests in flight at most; 0: that is not declared
+	denials    uint8       // since something was answered
 	unpaced    bool
 	settled    bool // what left last is saved: nothing has left since
 	calm       bool // nothing has a say but the pace, the ceilings and the slots: see [Gate.isCalm]

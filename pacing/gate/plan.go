@@ -29,7 +29,20 @@ type Request struct {
 	NotBefore time.Time // the end of its back-off
 	Deadline  time.Time // when its run ends: what would wait beyond it is stopped
 	Retry     bool      // the same request was sent before
+	Ahead     bool      // it finds out what others wait for: it goes ahead of them
 }
+
+// DoubtFor is how long nothing leaves after access was denied several times in a row, unless something is
+// answered: a server that checks credentials may be away for a moment.
+const DoubtFor = 5 * time.Second
+
+// doubtMost is how many times in a row access may be denied before the account is in doubt: a few in a row
+// may be about their records.
+const doubtMost = 3
+
+// doubts reports whether the account is in doubt. Then what finds out goes ahead of the others, which leave one
+// by one after a while.
+func (g *Gate) doubts() bool { return g.denials == doubtMost }
 
 // Plan decides for r at now.
 func (g *Gate) Plan(r *Request, at time.Time) Plan {
@@ -55,6 +68,9 @@ func (g *Gate) Plan(r *Request, at time.Time) Plan {
 	}
 	if !g.calm {
 		until, cause = g.others(way, now, until, cause)
+		if g.doubts() && !r.Ahead {
+			until, cause = longest(until, cause, g.denied+DoubtFor, collection.WaitBackoff)
+		}
 		g.calm = g.isCalm(now)
 	}
 	switch {
@@ -76,7 +92,7 @@ func (g *Gate) Plan(r *Request, at time.Time) Plan {
 		return Plan{Until: g.clock.When(until), Cause: cause}
 	case g.breaker.Probing:
 		return Plan{Cause: collection.WaitBreaker}
-	case !g.calm && g.slots.InFlight() > 0 && g.quotas.probes():
+	case !g.calm && g.slots.InFlight() > 0 && (g.quotas.probes() || g.doubts()):
 		return Plan{}
 	case g.freeze.Testing || !open || !g.slots.Room() || !g.parties.of(r.Party).room():
 		way.Usage.Waits = usage.BySlot
@@ -154,7 +170,7 @@ func (g *Gate) clamped() float64 {
 // an order, or a state.
 func (g *Gate) isCalm(now law.Moment) bool {
 	way := g.routes.All[0]
-	return g.routes.One() && way.Most == 0 && max(g.hold, way.Hold, g.reserve, way.Reserve) <= now &&
+	return g.routes.One() && way.Most == 0 && !g.doubts() && max(g.hold, way.Hold, g.reserve, way.Reserve) <= now &&
 		g.share == 0 && g.lowered == 0 && !g.quotas.open() && g.clamp.Share() == 1 && !g.freeze.Frozen && g.breaker.State == halt.Closed
 }
 

@@ -75,7 +75,13 @@ func (g *Gate) Settle(at time.Time, p Pass, o *Outcome) (changes []collection.Ev
 		g.calm = false
 		changes, save = g.weigh(f, o, at, now)
 	}
-	save = g.noteRejected(o, at) || save || news
+	save = g.noteRejected(o, now) || save || news
+	switch {
+	case o.Denied:
+		g.denied, g.denials = now, min(doubtMost, g.denials+1)
+	case o.Signal == law.Succeeded:
+		g.denials = 0
+	}
 	if g.slots.Paced() {
 		g.slots.Pace(g.Rate())
 	}
@@ -84,16 +90,24 @@ func (g *Gate) Settle(at time.Time, p Pass, o *Outcome) (changes []collection.Ev
 }
 
 // noteRejected notes whether the credential is rejected, and reports whether that is news.
-func (g *Gate) noteRejected(o *Outcome, at time.Time) bool {
-	switch was := !g.rejected.IsZero(); {
-	case o.Rejected && !was:
-		g.rejected = at
+func (g *Gate) noteRejected(o *Outcome, now law.Moment) bool {
+	switch {
+	case o.Rejected && g.rejected == 0:
+		g.rejected = now
 		return true
-	case was && o.Signal == law.Succeeded:
-		g.rejected = time.Time{}
+	case g.rejected > 0 && o.Signal == law.Succeeded:
+		g.rejected = 0
 		return true
 	}
 	return false
+}
+
+// rejectedAt returns when the credential was last rejected; zero if it was not, or something was answered since.
+func (g *Gate) rejectedAt() time.Time {
+	if g.rejected == 0 {
+		return time.Time{}
+	}
+	return g.clock.When(g.rejected)
 }
 
 // answered settles a flight in the calm, with an outcome that is plain.

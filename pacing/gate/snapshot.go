@@ -21,7 +21,7 @@ func (g *Gate) Snapshot(at time.Time) []byte {
 		Hold:       g.clock.KeptAhead(g.hold, now),
 		Reserve:    g.clock.KeptAhead(g.reserve, now),
 		Share:      g.share,
-		Rejected:   timeline.Saved(g.rejected),
+		Rejected:   timeline.Saved(g.rejectedAt()),
 		Clamp:      g.clamp.Keep(&g.clock),
 		Routes:     g.routes.Keep(&g.clock, now),
 		Quotas:     g.quotas.keep(&g.clock),
@@ -95,7 +95,7 @@ func (g *Gate) Restore(state []byte, now time.Time) error {
 			k.Routes[i].Reserve = time.Time{}
 		}
 	}
-	g.reserve, g.rejected = g.clock.Of(k.Reserve), k.Rejected
+	g.reserve, g.rejected = g.clock.Of(k.Reserve), max(0, g.clock.Of(k.Rejected))
 	g.clamp.Restore(k.Clamp, since)
 	g.quotas.restore(k.Quotas, &g.clock)
 	g.routes.Restore(k.Routes, k.Tried, &g.clock, k.RecordedAt, now)

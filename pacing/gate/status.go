@@ -25,7 +25,7 @@ func (g *Gate) Status(at time.Time) Status {
 func (g *Gate) status(p picture, now law.Moment) Status {
 	s := Status{
 		PerSecond: p.rate, HeardAt: g.routes.All[0].Memory(&g.clock).HeardAt, HoldUntil: g.clock.Ahead(g.hold, now),
-		RejectedAt: g.rejected, Breaker: g.breaker.State, OpenUntil: g.OpenUntil(), Failure: g.breaker.Failure,
+		RejectedAt: g.rejectedAt(), Breaker: g.breaker.State, OpenUntil: g.OpenUntil(), Failure: g.breaker.Failure,
 	}
 	if g.ceiling > 0 {
 		s.Ceiling = new(g.allowed())
@@ -62,7 +62,7 @@ func Inspect(state []byte, now time.Time) (Status, error) {
 	}
 	g := Gate{ceiling: k.Ceiling, fresh: &k.fresh, heard: &heard{k.Announced}}
 	at := g.clock.Moment(now)
-	g.hold, g.reserve, g.share, g.rejected = g.clock.Of(k.Hold), g.clock.Of(k.Reserve), k.Share, k.Rejected
+	g.hold, g.reserve, g.share, g.rejected = g.clock.Of(k.Hold), g.clock.Of(k.Reserve), k.Share, max(0, g.clock.Of(k.Rejected))
 	g.clamp = k.Clamp.Seen(&g.clock)
 	g.routes = route.Seen(k.Routes, &k.Memory, &g.clock)
 	bound := 0.0
