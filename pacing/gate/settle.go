@@ -168,7 +168,8 @@ func (g *Gate) weigh(f *flight, o *Outcome, at time.Time, now law.Moment) (chang
 		}
 	}
 	if g.ceiling > 0 && o.Signal != law.Silent {
-		if change := g.clamp.Observe(o.Signal, fresh && o.Signal == law.Throttled, now); change != nil {
+		began := fresh && o.Signal == law.Throttled && (!o.Weak || f.pace.Rate() < was)
+		if change := g.clamp.Observe(o.Signal, began, now); change != nil {
 			changes, save = append(changes, g.clampChanged(change)), true
 		}
 	}

@@ -55,15 +55,22 @@ func (p *plateau) refuse(d *Ticket, o *Outcome, now Moment) {
 	if !fresh || p.inFlight.exceeded(d) {
 		return
 	}
-	if p.blocked {
+	switch {
+	case p.blocked:
 		p.weak = p.weak && o.Weak
 		p.tryAgain(now) // also if a time was told: it was too short
 		return
-	}
-	if o.Weak && p.doubt == 0 && p.byChance() {
-		p.suspect(now)
+	case o.Weak && p.losses.shared(): // one of them is what is usual
+		p.lose(d, &Outcome{Signal: Failed, Overdue: true}, now)
 		return
+	case o.Weak:
+		p.lones.refused(max(p.wanted(), p.doubt))
+		if p.doubt == 0 && p.byChance() {
+			p.suspect(now)
+			return
+		}
 	}
+	p.trust.restart()
 	p.block(o, now)
 	p.losses.forget()
 }
@@ -207,6 +214,7 @@ func (p *plateau) recover(now Moment) {
 		// run, so the start goes on once.
 		p.restart = p.was == startup && p.guesses == 1
 		p.tryLosses(known, now)
+		p.lones.over()
 	}
 }
 

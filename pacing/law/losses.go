@@ -63,14 +63,22 @@ func (l *losses) failed(d *Ticket, usual bool) bool {
 	if l.trial.count(d, true); l.trial.From > 0 {
 		return bits.OnesCount16(uint16(l.latest)) > faultsOf/2 // there is more wrong than what is tried
 	}
+	return l.many(l.latest)
+}
+
+// many reports whether more of the latest outcomes are faults than chance makes.
+func (l *losses) many(latest uint32) bool {
 	share := min(max(faultsMost, l.granted), l.often)
 	expected := faultsOf * max(faultsLeast, share)
-	if float64(bits.OnesCount16(uint16(l.latest))) >= 1+expected+faultsSpread*math.Sqrt(expected) {
+	if float64(bits.OnesCount16(uint16(latest))) >= 1+expected+faultsSpread*math.Sqrt(expected) {
 		return true
 	}
 	expected = lossesOf * share
-	return l.drops() && bits.OnesCount32(l.latest) >= max(2, int(1+expected+faultsSpread*math.Sqrt(expected)))
+	return l.drops() && bits.OnesCount32(latest) >= max(2, int(1+expected+faultsSpread*math.Sqrt(expected)))
 }
+
+// shared reports whether a share of the requests fails whatever the pace is, or that is being found out.
+func (l *losses) shared() bool { return l.trial.From > 0 || l.granted > 0 }
 
 // began notes that an episode began now, with a loss that was noticed after so long.
 func (l *losses) began(unseen time.Duration, now Moment) {
@@ -90,7 +98,7 @@ func (l *losses) known(outcomes int, span time.Duration) float64 {
 }
 
 // forget notes that another kind of episode began.
-func (l *losses) forget() { l.unseen = 0 }
+func (l *losses) forget() { l.unseen, l.share = 0, 0 }
 
 // together reports whether what was lost was lost in a short time.
 func (l *losses) together() bool { return l.share > 0 && l.share < lossTrialLeast }

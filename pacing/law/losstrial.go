@@ -46,11 +46,20 @@ func (t *lossTrial) count(d *Ticket, fault bool) {
 // believed before it.
 func (p *plateau) tryLosses(known float64, now Moment) {
 	l := &p.losses
-	if !l.drops() || l.share < lossTrialLeast || l.share > lossTrialMost {
+	if !l.drops() && p.weak {
+		l.share = p.lones.share()
+	}
+	if l.share < lossTrialLeast || l.share > lossTrialMost {
 		return
 	}
-	l.trial = lossTrial{Start: p.was == startup, Sure: p.slow || known > 0 && p.from > (1-agrees)*known, From: p.from, After: p.target, Known: known, Share: l.share, began: now}
-	p.climb(min(p.target, lossTrialPace*p.from))
+	t := lossTrial{Start: p.was == startup, Sure: p.slow || known > 0 && p.from > (1-agrees)*known, From: p.from, After: p.target, Known: known, Share: l.share, began: now}
+	if !l.drops() { // the lone 503s before have slowed it down, and may be what made a count less
+		if t.Sure, t.From = true, max(p.from, p.lones.Top); known < (1-agrees)*t.From {
+			t.Known, t.Start = 0, true
+		}
+	}
+	l.trial = t
+	p.climb(min(p.target, lossTrialPace*t.From))
 }
 
 // judgeLosses ends a trial, or the first half of it, of which enough is known.
@@ -65,7 +74,7 @@ func (p *plateau) judgeLosses(now Moment) {
 	}
 	helped := faults <= lossLess*expected
 	switch {
-	case limited, !t.Back && (helped && t.Sure || faults >= lossMore*expected):
+	case limited, !t.Back && (helped && t.Sure || faults >= max(lossMore*expected, lossTrialMost*known)):
 		p.believeTrial()
 	case !t.Back:
 		slower := faults / known
@@ -82,6 +91,9 @@ func (p *plateau) judgeLosses(now Moment) {
 	default:
 		l.trial = lossTrial{}
 		l.forget()
+		if helped { // nothing fails any more
+			l.granted = 0
+		}
 		if t.Start { // it goes on
 			p.mode, p.target = startup, 0
 		}

@@ -11,36 +11,46 @@ import (
 // gone is the outcome of a request that a gateway answers with a 502.
 var gone = law.Outcome{Signal: law.Failed, Overdue: true, Hold: -1}
 
-// TestBrokenServerAmongOthers: a gateway answers a share of the requests with a 502, whatever the pace is, as
-// one of several servers behind it is broken. What is left is asked for at the pace of the owner, also by runs
+// TestBrokenServerAmongOthers: a share of the requests is answered with a 502 or a bare 503, whatever the pace is, as
+// one of several servers is broken. What is left is asked for at the pace of the owner, also by runs
 // that are ended again and again, and a limit that is met then is found.
 func TestBrokenServerAmongOthers(t *testing.T) {
 	const ceiling = 10
-	for _, share := range []float64{0.05, 0.1, 0.2} {
-		for _, restart := range []time.Duration{0, 2 * time.Minute} {
-			t.Run(fmt.Sprintf("%v, again after %v", share, restart), func(t *testing.T) {
-				answered, refused := 0, 0
-				w := world{start: 1, ceiling: ceiling, workers: 16, lasts: 90 * time.Minute, restart: restart, age: s, answer: func(p *provider) (law.Outcome, time.Duration) {
-					late := p.now > 2*time.Hour // all worlds begin after an hour
-					switch {
-					case p.chance.Float64() < share:
-						return gone, 20 * ms
-					case late && !p.bucket(2, 5):
-						refused++
-						return granted(false), 20 * ms
-					case !late:
-						answered++
+	busy := law.Outcome{Signal: law.Throttled, Weak: true, Hold: -1}
+	for _, tc := range []struct {
+		status int
+		o      law.Outcome
+		shares []float64
+	}{
+		{502, gone, []float64{0.05, 0.1, 0.2}},
+		{503, busy, []float64{0.03, 0.05, 0.1, 0.2, 0.33}},
+	} {
+		for _, share := range tc.shares {
+			for _, restart := range []time.Duration{0, 2 * time.Minute} {
+				t.Run(fmt.Sprintf("%d to %v, again after %v", tc.status, share, restart), func(t *testing.T) {
+					answered, refused := 0, 0
+					w := world{start: 1, ceiling: ceiling, workers: 16, lasts: 90 * time.Minute, restart: restart, age: s, answer: func(p *provider) (law.Outcome, time.Duration) {
+						late := p.now > 2*time.Hour // all worlds begin after an hour
+						switch {
+						case p.chance.Float64() < share:
+							return tc.o, 20 * ms
+						case late && !p.bucket(2, 5):
+							refused++
+							return granted(false), 20 * ms
+						case !late:
+							answered++
+						}
+						return granted(true), 100 * ms
+					}}
+					w.play(t, law.Plateau)
+					if got := float64(answered) / (ceiling * (1 - share) * 3600); got < 0.8 {
+						t.Errorf("%.0f %% of what the other servers allow is answered, want 80 %%", 100*got)
 					}
-					return granted(true), 100 * ms
-				}}
-				w.play(t, law.Plateau)
-				if got := float64(answered) / (ceiling * (1 - share) * 3600); got < 0.8 {
-					t.Errorf("%.0f %% of what the other servers allow is answered, want 80 %%", 100*got)
-				}
-				if refused > 60 {
-					t.Errorf("%d requests are refused in the half hour of the limit, want 60", refused)
-				}
-			})
+					if refused > 60 {
+						t.Errorf("%d requests are refused in the half hour of the limit, want 60", refused)
+					}
+				})
+			}
 		}
 	}
 }

@@ -88,6 +88,7 @@ type episodes struct {
 	Unseen time.Duration `json:"unseen_ns,omitempty"`      // requests are lost, or given up on the way, which is noticed after so long
 	Vain   *futile       `json:"in_vain,omitempty"`        // refusals that the pace may have nothing to do with
 	Back   *keptComeback `json:"comeback,omitempty"`       // a pace that had held, and is missed
+	Lones  *lones        `json:"lone_503s,omitempty"`      // of which it is not known whether the pace makes them
 	Losses float64       `json:"lost_share,omitempty"`     // of the requests, whatever the pace
 	Trial  *lossTrial    `json:"loss_trial,omitempty"`     // whether losses come from the pace, which is not known yet
 }

@@ -85,6 +85,7 @@ type plateau struct {
 	late       lateAnswers // that answers take longer for the pace
 	still      standstill  // that answers were held up together
 	losses     losses      // that requests are dropped for it
+	lones      lones       // that a share of them is refused by a bare 503
 	inFlight   inFlightCap // that what is in flight is counted
 	trust      trust       // that a provider whose owner declared nothing bears more
 }
@@ -119,8 +120,12 @@ func (p *plateau) Most() float64  { return p.most() }
 func (p *plateau) Latest() uint64 { return p.sent }
 
 // Known reports whether d was refused in an episode that had begun. A 503
-// counts as one more failure all the same: the provider may be down.
+// counts as one more failure all the same: the provider may be down. What fails is known, too, if it is the share
+// that fails whatever the pace is.
 func (p *plateau) Known(d Ticket, o Outcome) bool {
+	if l := &p.losses; l.granted > 0 && !p.blocked && (o.Weak || o.Overdue) {
+		return !l.many(l.latest<<1 | 1)
+	}
 	if o.Signal == Failed { // of which only what is lost can be refused
 		return p.losses.drops() && d.ID <= p.fence
 	}
@@ -213,15 +218,17 @@ func (p *plateau) OnResult(d Ticket, o Outcome, now Moment) (silence time.Durati
 		p.forbid(now)
 	case o.Signal == Throttled:
 		p.trust.Spoke = p.trust.Spoke || !o.Weak
-		p.trust.restart()
+		if o.Weak { // a lone one is a failure like another, and an episode begins the count
+			p.fails(&d)
+		} else {
+			p.trust.restart()
+		}
 		p.announce(&d, &o, true, now)
 		p.refuse(&d, &o, now)
 	case o.Signal == Succeeded || o.Signal == Answered:
 		p.answer(&d, &o, now)
 	case o.Signal == Failed:
-		if d.ID > p.fence && d.bound {
-			p.trust.fail(p.r)
-		}
+		p.fails(&d)
 		p.unanswered(&d, now)
 		p.lose(&d, &o, now)
 	}
@@ -231,10 +238,18 @@ func (p *plateau) OnResult(d Ticket, o Outcome, now Moment) (silence time.Durati
 	return p.silence(&o, now)
 }
 
+// fails counts a failure against what was earned.
+func (p *plateau) fails(d *Ticket) {
+	if d.ID > p.fence && d.bound {
+		p.trust.fail(p.r)
+	}
+}
+
 // answer records an answer that did not ask for less.
 func (p *plateau) answer(d *Ticket, o *Outcome, now Moment) {
 	p.done.observe(d.weight, p.idle, now)
 	p.suspicion *= suspicionFade
+	p.lones.answered()
 	p.inFlight.answered(d)
 	if d.ID <= p.fence {
 		return

@@ -59,6 +59,10 @@ func (p *plateau) Keep() Memory {
 			trial := p.losses.trial
 			kp.Trial = &trial
 		}
+		if p.lones.Latest != 0 {
+			lones := p.lones
+			kp.Lones = &lones
+		}
 		if p.blocks != (futile{}) {
 			blocks := p.blocks
 			kp.Vain = &blocks
@@ -253,6 +257,9 @@ func (p *plateau) believe(kp keptPlateau, age time.Duration) {
 	p.losses.unseen = max(0, min(kp.Unseen, longOutage))
 	if kp.Losses > 0 && kp.Losses < 1 {
 		p.losses.granted, p.losses.often = kp.Losses, kp.Losses
+	}
+	if fresh && kp.Lones.sane() {
+		p.lones = *kp.Lones
 	}
 	if fresh && kp.Trial.sane() {
 		p.losses.trial = *kp.Trial

@@ -18,14 +18,17 @@ func Troubled() []Family {
 		{"deploy-503", "503 for 3 to 20 s in every 2 to 15 min; a token bucket or no limit, bare 429", true, false, func(d *draw) model {
 			return d.nowAndThen(3, 20, reply{status: 503, absent: true, latency: 0.02})
 		}},
-		{"broken-502", "one of 8 to 50 servers is broken: 502; a token bucket or no limit, bare 429", true, false, func(d *draw) model {
-			return d.broken(reply{status: 502, absent: true, latency: 0.02}, 1/d.between(8, 50))
+		{"broken-502", "one of 3 to 50 servers is broken: 502; a token bucket or no limit, bare 429", true, false, func(d *draw) model {
+			return d.broken(reply{status: 502, absent: true, latency: 0.02}, 1/d.between(3, 50))
 		}},
 		{"broken-500", "one of 8 to 50 servers is broken: 500; a token bucket or no limit, bare 429", true, false, func(d *draw) model {
 			return d.broken(reply{status: 500, absent: true, latency: 0.02}, 1/d.between(8, 50))
 		}},
+		{"broken-503", "one of 3 to 50 servers is broken: 503; a token bucket or no limit, bare 429", true, false, func(d *draw) model {
+			return d.broken(reply{status: 503, absent: true, latency: 0.02}, 1/d.between(3, 50))
+		}},
 		{"broken-silent", "one of 8 to 50 servers answers nothing; a token bucket or no limit, bare 429", true, false, func(d *draw) model {
-			return d.broken(reply{hang: true, absent: true}, 1/d.between(8, 50))
+			return d.broken(reply{hang: true, absent: true}, 1/d.between(3, 50))
 		}},
 	}
 }

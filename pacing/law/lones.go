@@ -1,0 +1,55 @@
+package law
+
+import "math/bits"
+
+// The constants of lone 503s: chosen, and judged together by docs/pacing-score.md.
+const (
+	lonesOf    = 32 // latest answers, in which they are looked for
+	lonesLeast = 3  // so many may be a share of all
+)
+
+// A lones is what is known of lone 503s: bare ones, of which each may be by chance. One of several servers that
+// is broken answers its share of the requests with them, whatever the pace is.
+type lones struct {
+	Latest uint32  `json:"latest"`            // answers, the latest lowest; a set bit is a 503
+	Known  int     `json:"known"`             // answers in it
+	Top    float64 `json:"per_second"`        // the highest pace at one of these 503s
+	Count  int     `json:"count,omitempty"`   // 503s since the last episode that was learned from,
+	Of     int     `json:"answers,omitempty"` // and answers
+}
+
+// answered counts an answer that is none.
+func (l *lones) answered() {
+	l.Latest, l.Known = l.Latest<<1, min(lonesOf, l.Known+1)
+	l.Of++
+}
+
+// refused counts one at a pace.
+func (l *lones) refused(pace float64) {
+	if l.Latest == 0 {
+		l.Top = 0
+	}
+	l.answered()
+	l.Latest |= 1
+	l.Top = max(l.Top, pace)
+	l.Count++
+}
+
+// share returns how many of the answers they are, of all or of the latest; 0 if there are too few.
+func (l *lones) share() float64 {
+	switch n := bits.OnesCount32(l.Latest); {
+	case l.Count >= lonesLeast && l.Of >= lonesOf:
+		return float64(l.Count) / float64(l.Of)
+	case n >= lonesLeast && l.Known >= enough:
+		return float64(n) / float64(l.Known)
+	}
+	return 0
+}
+
+// over begins the count, as an episode is over.
+func (l *lones) over() { l.Count, l.Of = 0, 0 }
+
+// sane reports whether it can be one that was kept.
+func (l *lones) sane() bool {
+	return l != nil && sane(l.Top) && l.Known >= 0 && l.Known <= lonesOf && l.Count >= 0 && l.Count <= l.Of && l.Of <= countMost
+}
