@@ -203,7 +203,6 @@ func (p *plateau) recover(now Moment) {
 		p.lasted = p.dear // an outage does not tell how long the next refusal lasts
 	case p.inFlight.found(p.weak && p.late.longer()):
 		p.crowd(now)
-	case p.vain(now):
 	default:
 		p.dear = p.lasted
 		p.measure()

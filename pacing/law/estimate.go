@@ -34,16 +34,7 @@ type estimate struct {
 	refuted bool   // a plateau that a probe seemed to prove was refused
 	lower   int32  // episodes in a row that found less
 	agreed  int32  // episodes in a row that found the same
-	blocks  futile // episodes whose block made the count less
 	lone    bool   // the limit is of one count, and nothing was known before
-}
-
-// A futile tells of episodes that the pace may have nothing to do with: see vain.
-type futile struct {
-	Slowed  float64 `json:"slowed_from,omitempty"` // the plateau before the last one; 0: there was none
-	Granted float64 `json:"granted,omitempty"`     // and what was answered since the one before, less what counts scatter by
-	Ignored int32   `json:"ignored,omitempty"`     // such episodes that are to change nothing
-	Ignores int32   `json:"ignores,omitempty"`     // how many those were at first
 }
 
 // measure learns the window from the length of the block: the smallest usual
@@ -149,40 +140,6 @@ func (p *plateau) learn(now Moment) float64 {
 	return safe
 }
 
-// vain reports whether the pace has nothing to do with the episode that has just
-// ended, as where a provider is away for a minute now and then. It is mostly the
-// block that makes the count less than the plateau. At the slower pace that follows
-// from the count, whoever counts grants more until he refuses again, or refuses
-// nothing. If it was less, slowing down was in vain: the plateau before it is the
-// plateau again, and the next such episodes, each time twice as many, change
-// nothing.
-func (p *plateau) vain(now Moment) bool {
-	if p.target == 0 || p.done.answers < enough || p.done.cut {
-		return false
-	}
-	work := p.done.counted()
-	est, apart := p.counted(now), work/max(1e-3, (now-p.lasted-p.done.began-p.done.unasked).Seconds())
-	if est > (1-agrees)*p.target || p.target-apart > apart-est {
-		return false
-	}
-	switch {
-	case p.blocks.Ignored > 0 && work > p.blocks.Granted/2:
-		p.blocks.Ignored--
-		p.resume()
-	case p.blocks.Slowed > p.target && work < p.blocks.Granted:
-		p.blocks.Ignores = max(1, 2*p.blocks.Ignores)
-		p.blocks.Ignored = p.blocks.Ignores
-		p.known = max(p.known, p.blocks.Slowed)
-		p.climb(p.blocks.Slowed)
-		p.blocks.Slowed = 0
-	default:
-		p.blocks.Slowed, p.blocks.Granted, p.blocks.Ignored = p.target, (1-agrees)*work, 0
-		return false
-	}
-	p.done.begin(now)
-	return true
-}
-
 // between returns the plateau after a block that is longer than any window, and
 // that came again, or after less work than it lasted. The count says more of the
 // block than of the limit, and is too low; the pace that was refused is too high.
@@ -233,7 +190,7 @@ func (p *plateau) guess(was mode) float64 {
 // confirm takes an estimate that agrees with the others.
 func (p *plateau) confirm(est float64) float64 {
 	p.known = max(est, p.known+(est-p.known)/4) // a count is a lower bound
-	p.lower, p.tooFast, p.blocks.Slowed = 0, 0, 0
+	p.lower, p.tooFast = 0, 0
 	target := margin * p.known
 	p.holdAt(target) // where the provider counts in windows, no pace holds for long
 	if p.was != probing {

@@ -86,7 +86,6 @@ type episodes struct {
 	Ago    time.Duration `json:"since_block_ns,omitempty"` // and how long ago that was over, when the provider was heard
 	Missed int32         `json:"probes_refused,omitempty"` // in a row
 	Unseen time.Duration `json:"unseen_ns,omitempty"`      // requests are lost, or given up on the way, which is noticed after so long
-	Vain   *futile       `json:"in_vain,omitempty"`        // refusals that the pace may have nothing to do with
 	Back   *keptComeback `json:"comeback,omitempty"`       // a pace that had held, and is missed
 	Lones  *lones        `json:"lone_503s,omitempty"`      // of which it is not known whether the pace makes them
 	Losses float64       `json:"lost_share,omitempty"`     // of the requests, whatever the pace

@@ -25,7 +25,6 @@ const (
 	countMost    = 1 << 20
 	longestCount = 30 * 24 * time.Hour
 	missedMost   = 1 << 10
-	ignoredMost  = 1 << 10
 )
 
 // Keep returns what a later process should know. A pace that one bad evening
@@ -62,10 +61,6 @@ func (p *plateau) Keep() Memory {
 		if p.lones.Latest != 0 {
 			lones := p.lones
 			kp.Lones = &lones
-		}
-		if p.blocks != (futile{}) {
-			blocks := p.blocks
-			kp.Vain = &blocks
 		}
 		kp.Back = p.keptComeback()
 		if p.dear > 0 {
@@ -249,9 +244,6 @@ func (p *plateau) believe(kp keptPlateau, age time.Duration) {
 	}
 	if fresh { // or each of many short runs would take the first few answers for usual
 		p.late.goOn(kp.Usual, kp.Scatter)
-	}
-	if v := kp.Vain; v != nil && (v.Slowed == 0 || sane(v.Slowed)) {
-		p.blocks = futile{v.Slowed, max(0, v.Granted), max(0, min(v.Ignored, ignoredMost)), max(0, min(v.Ignores, ignoredMost))}
 	}
 	p.comeback.goOn(kp.Back)
 	p.losses.unseen = max(0, min(kp.Unseen, longOutage))
