@@ -248,11 +248,12 @@ func TestDeniedManyAtOnce(t *testing.T) {
 		t.Run(http.StatusText(status), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const latency = 400 * time.Millisecond
-				start, late := time.Now(), 0
+				start := time.Now()
+				var next, late atomic.Int64
 				denied := start.Add(10 * time.Second)
 				m := serve(func(w http.ResponseWriter, r *http.Request) {
 					if time.Since(denied) > latency { // by then, one was refused
-						late++
+						late.Add(1)
 					}
 					refuse := !time.Now().Before(denied)
 					time.Sleep(latency)
@@ -264,7 +265,6 @@ func TestDeniedManyAtOnce(t *testing.T) {
 				})
 				g := govern(t, pacing.Config{Base: m, Concurrency: 16,
 					Provider: collection.Provider{StartPerSecond: 20, Ceilings: []collection.Ceiling{{Count: 20, Per: time.Second}}}})
-				var next atomic.Int64
 				var wg sync.WaitGroup
 				for range 16 {
 					wg.Go(func() {
@@ -276,8 +276,8 @@ func TestDeniedManyAtOnce(t *testing.T) {
 					})
 				}
 				wg.Wait()
-				if late == 0 || late > 4 {
-					t.Errorf("%d requests left after the first was refused, want 1 to 4", late)
+				if n := late.Load(); n == 0 || n > 4 {
+					t.Errorf("%d requests left after the first was refused, want 1 to 4", n)
 				}
 				if took := time.Since(denied); took > 10*time.Second {
 					t.Errorf("the run goes on for %v", took)
