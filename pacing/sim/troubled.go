@@ -27,7 +27,7 @@ func Troubled() []Family {
 		{"broken-503", "one of 3 to 50 servers is broken: 503; a token bucket or no limit, bare 429", true, false, func(d *draw) model {
 			return d.broken(reply{status: 503, absent: true, latency: 0.02}, 1/d.between(3, 50))
 		}},
-		{"broken-silent", "one of 8 to 50 servers answers nothing; a token bucket or no limit, bare 429", true, false, func(d *draw) model {
+		{"broken-silent", "one of 3 to 50 servers answers nothing; a token bucket or no limit, bare 429", true, false, func(d *draw) model {
 			return d.broken(reply{hang: true, absent: true}, 1/d.between(3, 50))
 		}},
 	}
