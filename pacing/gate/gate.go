@@ -45,7 +45,7 @@ type Gate struct {
 	parties *parties // the processes that share it; nil: there is one
 
 	clock    timeline.Timeline
-	rejected law.Moment // when the credential was last rejected, if nothing was answered since
+	rejected int64      // when the credential was last rejected, in nanoseconds since 1970; 0: it was not, or something was answered since
 	denied   law.Moment // when access was last denied; see [Gate.doubts]
 	hold     law.Moment // the provider asked for silence until then
 	reserve  law.Moment // what is left until then is for people

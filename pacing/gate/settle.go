@@ -75,7 +75,7 @@ func (g *Gate) Settle(at time.Time, p Pass, o *Outcome) (changes []collection.Ev
 		g.calm = false
 		changes, save = g.weigh(f, o, at, now)
 	}
-	save = g.noteRejected(o, now) || save || news
+	save = g.noteRejected(o, at) || save || news
 	switch {
 	case o.Denied:
 		g.denied, g.denials = now, min(doubtMost, g.denials+1)
@@ -90,12 +90,12 @@ func (g *Gate) Settle(at time.Time, p Pass, o *Outcome) (changes []collection.Ev
 }
 
 // noteRejected notes whether the credential is rejected, and reports whether that is news.
-func (g *Gate) noteRejected(o *Outcome, now law.Moment) bool {
+func (g *Gate) noteRejected(o *Outcome, at time.Time) bool {
 	switch {
 	case o.Rejected && g.rejected == 0:
-		g.rejected = now
+		g.rejected = at.UnixNano()
 		return true
-	case g.rejected > 0 && o.Signal == law.Succeeded:
+	case g.rejected != 0 && o.Signal == law.Succeeded:
 		g.rejected = 0
 		return true
 	}
@@ -107,7 +107,14 @@ func (g *Gate) rejectedAt() time.Time {
 	if g.rejected == 0 {
 		return time.Time{}
 	}
-	return g.clock.When(g.rejected)
+	return time.Unix(0, g.rejected).UTC()
+}
+
+// restoreRejected goes on from a saved time.
+func (g *Gate) restoreRejected(at time.Time) {
+	if g.rejected = 0; !at.IsZero() {
+		g.rejected = at.UnixNano()
+	}
 }
 
 // answered settles a flight in the calm, with an outcome that is plain.

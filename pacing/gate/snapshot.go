@@ -95,7 +95,8 @@ func (g *Gate) Restore(state []byte, now time.Time) error {
 			k.Routes[i].Reserve = time.Time{}
 		}
 	}
-	g.reserve, g.rejected = g.clock.Of(k.Reserve), max(0, g.clock.Of(k.Rejected))
+	g.reserve = g.clock.Of(k.Reserve)
+	g.restoreRejected(k.Rejected)
 	g.clamp.Restore(k.Clamp, since)
 	g.quotas.restore(k.Quotas, &g.clock)
 	g.routes.Restore(k.Routes, k.Tried, &g.clock, k.RecordedAt, now)
