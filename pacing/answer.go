@@ -21,6 +21,7 @@ type answer struct {
 	again   bool
 	renewed bool // it got a credential, and no answer for the connector
 	status  int
+	page    bool          // it is a web page
 	took    time.Duration // from sending to the end of the body; 0: it was not sent
 	reading response.Reading
 	outcome gate.Outcome

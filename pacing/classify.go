@@ -1,7 +1,6 @@
 package pacing
 
 import (
-	"errors"
 	"net/http"
 	"slices"
 	"time"
@@ -47,11 +46,12 @@ func (g *Governor) judge(resp *http.Response, body []byte, req *http.Request) an
 	case collection.Retry:
 		r.Class = response.Transient
 	}
-	astray := verdict == collection.NoVerdict && r.Class == response.OK && g.astray(req, resp.Header)
+	page := isWebPage(resp.Header)
+	astray := page && verdict == collection.NoVerdict && r.Class == response.OK && g.astray(collection.StreamOf(req.Context()))
 	if astray {
 		r.Class = response.Transient
 	}
-	a := answer{status: resp.StatusCode, reading: r, outcome: gate.Outcome{Signal: signalOf(r.Class, resp.StatusCode), Hold: r.Hold}}
+	a := answer{status: resp.StatusCode, page: page, reading: r, outcome: gate.Outcome{Signal: signalOf(r.Class, resp.StatusCode), Hold: r.Hold}}
 	if r.Class == response.QuotaUsed && r.Period >= 24*time.Hour && r.Hold < dayWait {
 		a.outcome.Hold = -1
 	}
@@ -64,11 +64,10 @@ func (g *Governor) judge(resp *http.Response, body []byte, req *http.Request) an
 		a.ruled(verdict)
 	case r.Class == response.Forbidden:
 		g.forbidden(&a, req)
+	case astray:
+		a.again, a.err = true, &collection.Stop{Reason: collection.UpstreamPressure, Status: a.status, Detail: aWebPage}
 	default:
 		a.classed()
-	}
-	if stop, ok := errors.AsType[*collection.Stop](a.err); ok && astray {
-		stop.Detail = aWebPage
 	}
 	return a
 }

@@ -243,7 +243,9 @@ func (g *Governor) settle(ctx context.Context, p gate.Pass, a answer, next *desk
 	g.mu.Lock()
 	if a.resp != nil && a.err == nil {
 		g.answered[next.Stream]++
-		g.webPages[next.Stream] = g.webPages[next.Stream] || isWebPage(a.resp.Header)
+		if a.page {
+			g.webPages[next.Stream] = true
+		}
 	}
 	now := time.Now()
 	if asked {

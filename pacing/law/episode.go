@@ -69,8 +69,8 @@ func (p *plateau) refuse(d *Ticket, o *Outcome, now Moment) {
 			p.suspect(now)
 			return
 		}
+		p.trust.restart()
 	}
-	p.trust.restart()
 	p.block(o, now)
 	p.losses.forget()
 }

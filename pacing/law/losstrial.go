@@ -46,14 +46,15 @@ func (t *lossTrial) count(d *Ticket, fault bool) {
 // believed before it.
 func (p *plateau) tryLosses(known float64, now Moment) {
 	l := &p.losses
-	if !l.drops() && p.weak {
+	lone := p.weak && !l.drops()
+	if lone {
 		l.share = p.lones.share()
 	}
 	if l.share < lossTrialLeast || l.share > lossTrialMost {
 		return
 	}
 	t := lossTrial{Start: p.was == startup, Sure: p.slow || known > 0 && p.from > (1-agrees)*known, From: p.from, After: p.target, Known: known, Share: l.share, began: now}
-	if !l.drops() { // the lone 503s before have slowed it down, and may be what made a count less
+	if lone { // the 503s before have slowed it down, and may be what made a count less
 		if t.Sure, t.From = true, max(p.from, p.lones.Top); known < (1-agrees)*t.From {
 			t.Known, t.Start = 0, true
 		}
