@@ -61,7 +61,7 @@ type Gate struct {
 	usedBefore *usage.Kept // by the runs before; nil: that is not known
 	left       law.Moment  // when the latest request left, of whichever process
 	declared   int32       // requests in flight at most; 0: that is not declared
-	denials    uint8       // since something was answered
+	denials    uint8       // of access, in a row; at most doubtMost
 	unpaced    bool
 	settled    bool // what left last is saved: nothing has left since
 	calm       bool // nothing has a say but the pace, the ceilings and the slots: see [Gate.isCalm]

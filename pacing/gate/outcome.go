@@ -26,7 +26,7 @@ type Outcome struct {
 	Key       string           // of the requests that the answer speaks of; "": not said
 	Refused   string           // why the account is refused; "" if it is not
 	Rejected  bool             // the credential is
-	Denied    bool             // a 401 or 403 of which is not known yet whether it is about the credential, the account or the request alone
+	Denied    bool             // access was: a 401 or 403 that may be about the credential, the account, or this request alone
 	Why       string           // what went wrong, for people: a few words without secrets; "" if nothing did
 }
 

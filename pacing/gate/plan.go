@@ -29,19 +29,18 @@ type Request struct {
 	NotBefore time.Time // the end of its back-off
 	Deadline  time.Time // when its run ends: what would wait beyond it is stopped
 	Retry     bool      // the same request was sent before
-	Ahead     bool      // it finds out what others wait for: it goes ahead of them
+	Ahead     bool      // it goes to the front of the line: its answer decides what the others wait for
 }
 
-// DoubtFor is how long nothing leaves after access was denied several times in a row, unless something is
-// answered: a server that checks credentials may be away for a moment.
+// DoubtFor is how long nothing leaves after access was denied [doubtMost] times in a row, unless a request is
+// answered well: the server that checks credentials may be away for a moment. Chosen.
 const DoubtFor = 5 * time.Second
 
-// doubtMost is how many times in a row access may be denied before the account is in doubt: a few in a row
-// may be about their records.
+// doubtMost is how many denials in a row put the account in doubt: one or two may be about their records. Chosen.
 const doubtMost = 3
 
-// doubts reports whether the account is in doubt. Then what finds out goes ahead of the others, which leave one
-// by one after a while.
+// doubts reports whether the account is in doubt. Then the requests that are not ahead wait for [DoubtFor], and
+// requests leave one at a time.
 func (g *Gate) doubts() bool { return g.denials == doubtMost }
 
 // Plan decides for r at now.

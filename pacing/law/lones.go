@@ -4,27 +4,27 @@ import "math/bits"
 
 // The constants of lone 503s: chosen, and judged together by docs/pacing-score.md.
 const (
-	lonesOf    = 32 // latest answers, in which they are looked for
-	lonesLeast = 3  // so many may be a share of all
+	lonesOf    = 32 // latest answers that are kept
+	lonesLeast = 3  // lone 503s, at least, from which a share is estimated
 )
 
-// A lones is what is known of lone 503s: bare ones, of which each may be by chance. One of several servers that
-// is broken answers its share of the requests with them, whatever the pace is.
+// A lones counts lone 503s: bare ones that may be chance. A broken server among several answers its share of the
+// requests with a 503, whatever the pace is.
 type lones struct {
 	Latest uint32  `json:"latest"`            // answers, the latest lowest; a set bit is a 503
-	Known  int     `json:"known"`             // answers in it
+	Known  int     `json:"known"`             // answers in Latest
 	Top    float64 `json:"per_second"`        // the highest pace at one of these 503s
-	Count  int     `json:"count,omitempty"`   // 503s since the last episode that was learned from,
-	Of     int     `json:"answers,omitempty"` // and answers
+	Count  int     `json:"count,omitempty"`   // 503s since the last episode that was learned from
+	Of     int     `json:"answers,omitempty"` // answers since then, with the 503s
 }
 
-// answered counts an answer that is none.
+// answered counts an answer that is no 503.
 func (l *lones) answered() {
 	l.Latest, l.Known = l.Latest<<1, min(lonesOf, l.Known+1)
 	l.Of++
 }
 
-// refused counts one at a pace.
+// refused counts a lone 503 to a request at a pace.
 func (l *lones) refused(pace float64) {
 	if l.Latest == 0 {
 		l.Top = 0
@@ -35,7 +35,7 @@ func (l *lones) refused(pace float64) {
 	l.Count++
 }
 
-// share returns how many of the answers they are, of all or of the latest; 0 if there are too few.
+// share returns the share of lone 503s among the answers, or among the latest ones; 0 if there are too few.
 func (l *lones) share() float64 {
 	switch n := bits.OnesCount32(l.Latest); {
 	case l.Count >= lonesLeast && l.Of >= lonesOf:
