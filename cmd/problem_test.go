@@ -28,7 +28,7 @@ var here = problem.Scene{
 	Connector: "tickets", Provider: "acme", Stream: "issues",
 	Run:        collection.Run{ID: "01JD8Z", Tally: collection.Tally{Slices: 404, Records: 40_400, Requests: 20_003}},
 	Credential: "env ACME_TOKEN", Mark: "7c1e", State: "~/.local/state/collect/state.db",
-	RequestCap: 20_000, MaxTime: time.Hour, Retries: 1_224, Now: noon,
+	RequestCap: 20_000, MaxTime: time.Hour, Now: noon,
 }
 
 func TestProblems(t *testing.T) {

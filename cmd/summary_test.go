@@ -108,7 +108,7 @@ func TestVerdictSentences(t *testing.T) {
 		{collection.Complete, "", "complete: tickets is up to date, 559,000 records new or changed.", ""},
 		{collection.NothingNew, "", "nothing new: no records changed since the last run.", ""},
 		{collection.Deferred, collection.WallClock, "paused: tickets reached its time limit. What was saved is safe.", "the next run continues by itself; now: collect resume tickets"},
-		{collection.Deferred, collection.RetryBudget, "paused: tickets used all its retries. What was saved is safe.", "the next run continues by itself; now: collect resume tickets"},
+		{collection.Waiting, collection.RetryBudget, "waiting: tickets goes on later: run had no retries left. What was saved is safe.", "a run after 14:00 UTC continues by itself"},
 		{collection.Deferred, "", "paused: tickets has planned work left. What was saved is safe.", "the next run continues by itself; now: collect resume tickets"},
 		{collection.Waiting, collection.RetryAfter, "waiting: tickets goes on later: provider asked to wait. What was saved is safe.", "a run after 14:00 UTC continues by itself"},
 		{collection.Waiting, "", "waiting: tickets goes on later: pieces are owed that acme could not give now. What was saved is safe.", "a run after 14:00 UTC continues by itself"},

@@ -56,7 +56,7 @@ type rule struct {
 var reasons = []rule{
 	{reason: RequestCap, kind: Planned, endsRun: true},
 	{reason: WallClock, kind: Planned, endsRun: true},
-	{reason: RetryBudget, kind: Planned, endsRun: true},
+	{reason: RetryBudget, kind: Pressure},
 	{reason: Interrupted, kind: Planned, endsRun: true},
 	{reason: CircuitOpen, kind: Planned, endsRun: true},
 	{reason: RateLimited, kind: Pressure},

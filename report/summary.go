@@ -114,8 +114,6 @@ func (s Summary) outcomeWords() string {
 			return fmt.Sprintf("paused: %s reached its request cap. What was saved is safe.", name)
 		case collection.WallClock:
 			return fmt.Sprintf("paused: %s reached its time limit. What was saved is safe.", name)
-		case collection.RetryBudget:
-			return fmt.Sprintf("paused: %s used all its retries. What was saved is safe.", name)
 		}
 		return fmt.Sprintf("paused: %s has planned work left. What was saved is safe.", name)
 	case collection.Waiting:

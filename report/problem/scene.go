@@ -36,7 +36,6 @@ type Scene struct {
 	ByHand     bool           // a person waits for it, and no schedule comes back
 	RequestCap int64
 	MaxTime    time.Duration
-	Retries    int64 // the run's retry tokens
 	Now        time.Time
 }
 

@@ -473,16 +473,6 @@ func writeWallClock(p *Problem, err error, sc Scene) {
 	}
 }
 
-func writeRetryBudget(p *Problem, err error, sc Scene) {
-	p.Headline = fmt.Sprintf("%s used all its retries, so it stopped trying", sc.Connector)
-	if sc.Retries > 0 {
-		p.Headline = fmt.Sprintf("%s used all its retries (%s), so it stopped trying", sc.Connector, words.Count(sc.Retries))
-	}
-	p.Why = stopIn(err).Detail
-	p.Saved = sc.saved()
-	p.Next = fmt.Sprintf("the next run continues; if this repeats, %s is in trouble", sc.Provider)
-}
-
 func writeInterrupted(p *Problem, _ error, sc Scene) {
 	if sc.Connector == "" || sc.ByHand { // no run: a wizard, a question
 		p.Headline = cmp.Or(sc.Command, "collect") + " was interrupted"

@@ -166,7 +166,11 @@ func plainLine(e collection.Event, style Style) string {
 	case e.Gap != nil:
 		return plainGap(e, style)
 	case e.Budget != nil:
-		return line(priorityNotice, "paused").add("reason", string(e.Budget.Axis)).add("limit", words.Decimal(e.Budget.Limit)).String()
+		what := "paused"
+		if !e.Budget.Axis.EndsRun() {
+			what = "used_up"
+		}
+		return line(priorityNotice, what).add("reason", string(e.Budget.Axis)).add("limit", words.Decimal(e.Budget.Limit)).String()
 	case e.Ceiling != nil:
 		return line(priorityNotice, "budget").add("ordered", report.CeilingWords(e.Ceiling)).String()
 	case e.Kind == collection.WarningRaised:
