@@ -2,6 +2,8 @@ package pacing
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"time"
 
 	"collect/collection"
@@ -15,6 +17,7 @@ var (
 	Repeatable = repeatable
 	Describe   = describe
 	Wide       = wide
+	Transport  = newTransport
 )
 
 func (b *Budget) Reserve() bool       { return b.reserve(false) }
@@ -45,3 +48,12 @@ func (t *tenant) Read(body []byte)                        { t.read(body) }
 
 // PlainProxy lets through what a transport with a client certificate may use.
 var PlainProxy = plainProxy
+
+// Once returns a transport that sends each request by next, once.
+func Once(next http.RoundTripper) http.RoundTripper { return &once{next: next} }
+
+// IsIdle reports whether err says that the server closed a connection which had not been used for a while.
+func IsIdle(err error) bool {
+	_, idle := errors.AsType[idleError](err)
+	return idle
+}

@@ -86,7 +86,7 @@ func TestLimitsToTheByte(t *testing.T) {
 // are kept as are used.
 func TestTransportHasTimeouts(t *testing.T) {
 	for concurrency, kept := range map[int]int{1: http.DefaultMaxIdleConnsPerHost, 8: 8} {
-		tr := pacing.NewTransport(collection.Provider{Limits: collection.Limits{Headers: 1000}}, concurrency).(*http.Transport)
+		tr := pacing.Transport(concurrency, collection.Limits{Headers: 1000})
 		if tr.TLSHandshakeTimeout < time.Second || tr.IdleConnTimeout < time.Second {
 			t.Errorf("a handshake may take %v, and a connection may be idle for %v", tr.TLSHandshakeTimeout, tr.IdleConnTimeout)
 		}

@@ -17,7 +17,7 @@ func NewTransport(p collection.Provider, concurrency int) http.RoundTripper {
 	limits := p.Limits.WithDefaults()
 	others := newTransport(concurrency, limits)
 	if p.TLS == nil {
-		return others
+		return &once{next: others}
 	}
 	own := newTransport(concurrency, limits)
 	own.TLSClientConfig = &tls.Config{RootCAs: p.TLS.Authorities, MinVersion: tls.VersionTLS12}
@@ -27,7 +27,7 @@ func NewTransport(p collection.Provider, concurrency int) http.RoundTripper {
 		own.TLSClientConfig.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return shown, nil }
 		own.Proxy = plainProxy(own.Proxy)
 	}
-	return byOrigin{own: own, origins: p.TLS.Origins, others: others}
+	return &once{next: byOrigin{own: own, origins: p.TLS.Origins, others: others}}
 }
 
 // errTLSProxy: net/http greets a proxy of an https address as it greets the provider.

@@ -225,6 +225,9 @@ func (g *Governor) failure(ctx context.Context, resp *http.Response, err error) 
 		return fault
 	}
 	a.outcome.Signal, a.outcome.Overdue, a.again = law.Failed, timedOut(err), true
+	if _, idle := errors.AsType[idleError](err); idle { // the server closed it for its own reasons
+		a.outcome.Signal = law.Silent
+	}
 	stop := &collection.Stop{Reason: collection.UpstreamPressure, Status: a.status, Detail: describe(err), Err: err}
 	if unconnected(err) != "" {
 		stop.Err = errors.Join(collection.ErrUnreached, err)
