@@ -175,8 +175,11 @@ func (e Explanation) Announced() (said []string) {
 	for i := range e.Pace.Announced {
 		q := &e.Pace.Announced[i]
 		text := words.Count(int64(q.Limit)) + " " + words.Clean(unitOf(q))
-		if q.Window > 0 {
+		switch {
+		case q.Window > 0 && q.Known:
 			text += " in " + words.Span(q.Window)
+		case q.Window > 0:
+			text += " in at least " + words.Span(q.Window)
 		}
 		if over := !q.Ends.IsZero() && !q.Ends.After(e.Now); over {
 			text += ", granted anew at " + words.At(q.Ends, e.Now)

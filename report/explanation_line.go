@@ -77,7 +77,7 @@ func (e Explanation) Line() ExplanationLine {
 		q := &e.Pace.Announced[i]
 		shown := limitLine{jsonout.Time(q.Told), collection.LimitInfo{Name: words.Clean(q.Name), Unit: words.Clean(unitOf(q)),
 			Limit: q.Limit, Remaining: q.Remaining, Ratio: min(1, q.Remaining/q.Limit)}}
-		if q.Window > 0 {
+		if q.Window > 0 && q.Known {
 			shown.Window = new(q.Window.Seconds())
 		}
 		if !q.Ends.IsZero() {

@@ -15,11 +15,12 @@ func TestAnnounced(t *testing.T) {
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	e := report.Explanation{Now: noon}
 	e.Pace.Announced = []gate.Quota{
-		{Name: "core", Limit: 5000, Remaining: 38, Window: time.Hour, Ends: noon.Add(20 * time.Minute), Told: noon.Add(-time.Minute)},
-		{Limit: 300, Remaining: 212, Window: time.Minute, Ends: noon.Add(-10 * time.Second), Told: noon.Add(-time.Minute)},
+		{Name: "core", Limit: 5000, Remaining: 38, Window: time.Hour, Known: true, Ends: noon.Add(20 * time.Minute), Told: noon.Add(-time.Minute)},
+		{Limit: 300, Remaining: 212, Window: time.Minute, Known: true, Ends: noon.Add(-10 * time.Second), Told: noon.Add(-time.Minute)},
+		{Limit: 5000, Remaining: 4020, Window: 150 * time.Second, Ends: noon.Add(time.Minute), Told: noon},
 		{Name: "cost", Unit: "points", Limit: 1000, Remaining: 10, Told: noon.Add(-2 * time.Second)},
 	}
-	want := []string{"5,000 requests in 60 min, 38 left 60 s ago (core)", "300 requests in 60 s, granted anew at 11:59 UTC", "1,000 points, 10 left 2 s ago (cost)"}
+	want := []string{"5,000 requests in 60 min, 38 left 60 s ago (core)", "300 requests in 60 s, granted anew at 11:59 UTC", "5,000 requests in at least 2 min, 4,020 left 0 s ago", "1,000 points, 10 left 2 s ago (cost)"}
 	if got := e.Announced(); !slices.Equal(got, want) {
 		t.Errorf("announced: %q, want %q", got, want)
 	}

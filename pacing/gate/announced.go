@@ -18,8 +18,9 @@ type Quota struct {
 	Unit      string        `json:"unit,omitempty"` // "" for requests
 	Limit     float64       `json:"limit"`
 	Remaining float64       `json:"remaining"`
-	Window    time.Duration `json:"window_ns,omitempty"` // the longest that was told, or that its end was ahead of an answer; 0: not known
-	Ends      time.Time     `json:"ends_at,omitzero"`    // zero: not said
+	Window    time.Duration `json:"window_ns,omitempty"`    // the longest that was told, or that its end was ahead of an answer; 0: not known
+	Known     bool          `json:"window_known,omitempty"` // it was named, or one began anew; else it may be longer
+	Ends      time.Time     `json:"ends_at,omitzero"`       // zero: not said
 	Told      time.Time     `json:"told_at"`
 }
 
@@ -66,8 +67,9 @@ func (h *heard) hear(windows []response.Quota, refused bool, at time.Time) {
 		}
 		q := &h.all[n]
 		if q.Limit != w.Limit {
-			q.Window = 0
+			q.Window, q.Known = 0, false
 		}
+		q.Known = q.Known || w.Window > 0 || !q.Ends.IsZero() && at.After(q.Ends)
 		q.Limit, q.Remaining, q.Told, q.Ends = w.Limit, w.Remaining, timeline.Saved(at), time.Time{}
 		q.Window = max(q.Window, w.Window)
 		if !refused {

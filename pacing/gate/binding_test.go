@@ -344,6 +344,31 @@ func TestWindowIsNotWhatARefusalHasLeftOfIt(t *testing.T) {
 	}
 }
 
+// TestWindowIsKnownOnceOneBegan: until an answer comes after a reset, a window that is not named may be longer
+// than the time to that.
+func TestWindowIsKnownOnceOneBegan(t *testing.T) {
+	g, at := open(t, collection.Provider{}), t0
+	for i, tc := range []struct {
+		after, reset, named time.Duration
+		limit               float64
+		known               bool
+	}{
+		{0, 150 * time.Second, 0, 5000, false},
+		{149 * time.Second, time.Second, 0, 5000, false},
+		{2 * time.Second, time.Hour, 0, 5000, true},
+		{time.Second, time.Hour, 0, 5000, true},
+		{time.Second, 40 * time.Second, 0, 300, false},
+		{time.Second, 39 * time.Second, time.Minute, 300, true},
+	} {
+		at = at.Add(tc.after)
+		o := gate.Outcome{Signal: law.Succeeded, Hold: -1, Windows: []response.Quota{{Limit: tc.limit, Remaining: 200, Reset: tc.reset, Window: tc.named}}}
+		g.Settle(at, g.Leave(&gate.Request{}, at), &o)
+		if q := g.Status(at).Announced[0]; q.Known != tc.known {
+			t.Errorf("answer %d: the window of %v is known: %v, want %v", i, q.Window, q.Known, tc.known)
+		}
+	}
+}
+
 // TestTroubleIsWhatBinds: while every request is refused, that is said, also as one is on
 // its way to ask whether it is over, and not the pace before.
 func TestTroubleIsWhatBinds(t *testing.T) {

@@ -38,7 +38,9 @@ type bulletin struct {
 // announce reads the limits that o, the answer to d, announced: the pace that
 // spends what remains evenly until the reset, but never more than half above the
 // average of the whole window, because what remains at its end says more than
-// the window sustains. Without a reset it is the average. So it is beside a refusal,
+// the window sustains. Without a reset it is the average. It raises the bound that a
+// provider earned only once the length of the window is known: what is left may be
+// used, but what is left of an hour that ends soon is no rate. So it is beside a refusal,
 // if that names the window: its reset, which may be told beside no other answer, says
 // how long to wait, and no more.
 func (p *plateau) announce(d *Ticket, o *Outcome, refused bool, now Moment) {
@@ -59,7 +61,7 @@ func (p *plateau) announce(d *Ticket, o *Outcome, refused bool, now Moment) {
 		}
 		if g.told >= response.BudgetFrom {
 			if q.Remaining > 0 {
-				p.allot(g, q, refused, now)
+				p.allot(d, g, q, refused, now)
 			}
 			continue
 		}
@@ -109,7 +111,7 @@ func (p *plateau) announce(d *Ticket, o *Outcome, refused bool, now Moment) {
 			rate = min(rate, response.AboveAverage*q.Limit/g.length.Seconds())
 		}
 		pace = min(pace, rate)
-		counted = counted && q.Limit > 0 && q.Remaining <= q.Limit
+		counted = counted && q.Limit > 0 && q.Remaining <= q.Limit && g.measured(d, q)
 	}
 	if math.IsInf(pace, 1) {
 		return
@@ -133,9 +135,12 @@ func (b *bulletin) gauge(q *response.Quota, now Moment) *gauge {
 		if i = len(b.gauges); i == mostGauges {
 			return nil
 		}
-		b.gauges = append(b.gauges, &gauge{name: q.Name, ends: now + q.Reset})
+		b.gauges = append(b.gauges, &gauge{name: q.Name})
 	}
 	g := b.gauges[i]
+	if g.ends == 0 { // also of one that an earlier run saw
+		g.ends = now + q.Reset
+	}
 	if told := cmp.Or(max(0, q.Window), max(g.told, q.Reset)); told != g.told || q.Limit != g.limit {
 		*g = gauge{name: q.Name, limit: q.Limit, told: told, length: told, ends: g.ends}
 	}
@@ -148,14 +153,14 @@ func (b *bulletin) gauge(q *response.Quota, now Moment) *gauge {
 // flight does not end in a refusal, and if somebody else uses the budget as well,
 // the next answer tells so in time. The end of it is no crawl: a share that is for
 // others is a declared reserve.
-func (p *plateau) allot(g *gauge, q *response.Quota, refused bool, now Moment) {
+func (p *plateau) allot(d *Ticket, g *gauge, q *response.Quota, refused bool, now Moment) {
 	last := budgetLast
 	if q.Reset > 0 {
 		last = min(last, q.Reset)
 	}
 	rest := max(restLeast, q.Remaining-p.afloat)
-	if !refused && q.Reset > 0 && g.told <= response.PaceLimit && q.Remaining <= q.Limit {
-		p.trust.vouch(margin * rest / q.Reset.Seconds())
+	if !refused && q.Reset > 0 && g.told <= response.PaceLimit && q.Remaining <= q.Limit && g.measured(d, q) {
+		p.trust.vouch(margin * min(rest/q.Reset.Seconds(), q.Limit/g.told.Seconds()))
 	}
 	p.bind(g, rest/last.Seconds(), max(last, q.Reset), refused, now)
 }

@@ -75,6 +75,63 @@ func TestLateInAWindow(t *testing.T) {
 	}
 }
 
+// TestRestOfAWindowIsNoRate: what is left of an hour that ends soon may be used, but it is no rate that the provider
+// announced: where nothing is declared, clean answers have to earn the pace, as they do without an announcement.
+func TestRestOfAWindowIsNoRate(t *testing.T) {
+	hourly := func(p *provider) (law.Outcome, time.Duration) {
+		ok, left, reset := p.fixed(5000, time.Hour)
+		return announced(granted(ok), 5000, left, reset, 0), 100 * ms
+	}
+	const reset = 3 * time.Hour
+	earlier := begin(t, &provider{}, law.Memory{}, reset-50*time.Minute)
+	earlier.answer = hourly
+	earlier.until(reset - 50*time.Minute + 20*s)
+	for _, tc := range []struct {
+		name   string
+		used   float64
+		before time.Duration // the reset
+		memory law.Memory
+		least  int // requests until the reset
+	}{
+		{"nothing used", 0, 150 * s, law.Memory{}, 1500}, // 200 at 4/s, 200 at 8/s, 200 at 16/s, and then more
+		{"most used", 4400, 18 * s, law.Memory{}, 55},
+		{"the last seconds", 4000, 6 * s, law.Memory{}, 10},
+		{"20 minutes", 0, 20 * time.Minute, law.Memory{}, 4500},
+		{"a budget that is known", 1000, 100 * s, earlier.law.Keep(), 500},
+	} {
+		r := begin(t, &provider{window: int64((reset - 1) / time.Hour), used: tc.used}, tc.memory, reset-tc.before)
+		r.answer = hourly
+		for at := reset - tc.before; at < reset-tc.before+min(15*s, tc.before); at += s {
+			if got := r.until(at + s); got > 6 {
+				t.Errorf("%s: %d requests in a second, want 4 or 5", tc.name, got)
+				break
+			}
+		}
+		if kept, bound := r.law.Keep().PerSecond(), r.law.Most(); kept > bound {
+			t.Errorf("%s: %.3v/s are kept, want at most the %v/s that are earned", tc.name, kept, bound)
+		}
+		if r.until(reset); r.answered < tc.least {
+			t.Errorf("%s: %d requests until the reset, want %d at least", tc.name, r.answered, tc.least)
+		}
+	}
+}
+
+// TestWindowIsKnownFromReset: once a window has begun anew, its limit is a rate, and needs not be earned.
+func TestWindowIsKnownFromReset(t *testing.T) {
+	r := begin(t, &provider{}, law.Memory{}, time.Hour+45*s)
+	r.answer = func(p *provider) (law.Outcome, time.Duration) {
+		ok, left, reset := p.fixed(900, time.Minute)
+		return announced(granted(ok), 900, left, reset, 0), 50 * ms
+	}
+	if got := r.until(time.Hour + 55*s); got > 50 {
+		t.Errorf("%d requests in 10 s of a window that is not known, want about 40", got)
+	}
+	r.until(time.Hour + 65*s)
+	if got := r.until(time.Hour + 75*s); got < 130 || r.refused > 0 {
+		t.Errorf("%d requests in 10 s of a window that is known, %d refused, want about 150, and none", got, r.refused)
+	}
+}
+
 // TestLastMomentOfAWindow: the few requests that are left in the last part of a
 // second are no pace of many a second.
 func TestLastMomentOfAWindow(t *testing.T) {
@@ -104,10 +161,12 @@ func TestEmptiedByOthers(t *testing.T) {
 		{"all but one", []float64{50, 20, 10}},
 	} {
 		p := &provider{}
-		r := begin(t, p, law.Memory{}, hour)
+		r := begin(t, p, law.Memory{}, hour-time.Minute)
 		r.until(hour + 40*s)
 		for i, n := range tc.takes {
-			p.used = min(300, p.used+n)
+			if p.now < hour+time.Minute {
+				p.used = min(300, p.used+n)
+			}
 			r.until(hour + 40*s + time.Duration(i+1)*100*ms)
 		}
 		r.until(hour + time.Minute - 50*ms)

@@ -282,7 +282,12 @@ func (p *plateau) answer(d *Ticket, o *Outcome, now Moment) {
 			return
 		}
 	}
-	if p.news > 0 && p.follow(now) || !d.bound || p.spares() {
+	follows := p.news > 0 && p.follow(now)
+	if !d.bound || p.spares() || follows && p.r < p.most() {
+		return
+	}
+	if follows { // the bound is what holds it back
+		p.earn()
 		return
 	}
 	was := p.pace()

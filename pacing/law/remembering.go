@@ -129,7 +129,7 @@ func (p *plateau) limitedBy() Limit {
 // probe held for long enough is one.
 func (p *plateau) heldPace() float64 {
 	if p.mode == following { // which may be slow only because little is left just now
-		return max(p.target, min(p.bound(), p.announcedPace()))
+		return min(p.bound(), max(p.target, p.announcedPace()))
 	}
 	if p.mode == drain && !p.started { // whether slower helps is not known yet
 		return p.preCut

@@ -16,7 +16,7 @@ const (
 // ceiling. It begins at [Ceiling] and doubles after each 200 clean answers in
 // which nothing was refused or slow: up to 32/s, and further only where the
 // provider has shown that it says so when it has enough, because it announced a
-// limit or refused once without more. What is announced is believed at once.
+// limit or refused once without more. A rate that is announced is believed at once.
 //
 // One of several servers that is broken fails its share of the requests at any
 // pace, so that failures count against a bound only if there are more of them
