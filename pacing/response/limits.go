@@ -91,6 +91,8 @@ func (l *limits) quota(name string) *Quota {
 	if q == nil {
 		q = &Quota{Name: name, Limit: -1, Remaining: -1, Reset: -1, Window: windowNamed(name)}
 		switch {
+		case name == "x-discogs-ratelimit": // discogs.com/developers: a moving minute, and no answer says when more is granted
+			q.Window = time.Minute
 		case strings.Contains(name, "tokens"):
 			q.Unit = "tokens"
 		case strings.HasPrefix(name, "time-"): // Dataverse: of execution
