@@ -42,6 +42,9 @@ func TestExplainWhatIsLeft(t *testing.T) {
 		{"of which all is granted anew", func(e *report.Explanation) {
 			e.Pace.Announced = []gate.Quota{{Limit: 1200, Remaining: 0, Window: time.Hour, Ends: noon, Told: noon}}
 		}, "at this pace in about 6 min, for at most 1,200 requests"},
+		{"when more of it is granted is not said", func(e *report.Explanation) {
+			e.Pace.Announced = []gate.Quota{{Limit: 250_000, Remaining: 591, Window: 24 * time.Hour, Told: noon}}
+		}, "for at most 1,200 requests"},
 		{"another lane", func(e *report.Explanation) {
 			e.Runs[0].Lane = collection.Backfill
 			e.Streams[0].Lanes[0].Lane = collection.Backfill
@@ -90,10 +93,18 @@ func TestExplainAQuotaThatEndsTheRun(t *testing.T) {
 		{"granted anew before", func(_ *report.Explanation, q *gate.Quota) { q.Ends = noon.Add(20 * time.Second) }, ""},
 		{"a minute's", func(_ *report.Explanation, q *gate.Quota) { q.Window = time.Minute }, ""},
 		{"of something else", func(_ *report.Explanation, q *gate.Quota) { q.Unit = "points" }, ""},
+		{"one without an end", func(_ *report.Explanation, q *gate.Quota) { q.Ends, q.Name = time.Time{}, "daily" },
+			"the provider's quota (daily), at this pace in about 40 s: 102 of 300 requests are left, and it does not say when there are more"},
+		{"one of yesterday", func(_ *report.Explanation, q *gate.Quota) { q.Ends, q.Told = time.Time{}, noon.Add(-25*time.Hour) }, ""},
+		{"none of it is left", func(_ *report.Explanation, q *gate.Quota) { q.Ends, q.Remaining = time.Time{}, 0 }, "the provider's quota, now: 0 of 300 requests are left, and it does not say when there are more"},
+		{"another one is used up first", func(e *report.Explanation, q *gate.Quota) {
+			e.Pace.Announced = []gate.Quota{{Name: "month", Limit: 9000, Remaining: 500, Window: 30 * 24 * time.Hour, Told: noon}}
+			q.Name = "day"
+		}, "the provider's quota (day), at this pace in about 40 s: 102 of 300 requests are left until 2026-11-22 03:00 UTC"},
 	} {
 		e, q := walked(), day
 		test.change(&e, &q)
-		e.Pace.Announced = []gate.Quota{q}
+		e.Pace.Announced = append(e.Pace.Announced, q)
 		got := ""
 		for _, stop := range e.Stops() {
 			if strings.Contains(stop, "provider's quota") {

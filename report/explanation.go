@@ -266,24 +266,49 @@ func (e Explanation) Stops() []string {
 	return all
 }
 
-// quota says which budget of the provider is used up before the work is done, at this
-// pace; "" if none is known to be.
+// quota says which budget of the provider is used up first, before the work is done, at
+// this pace; "" if none is known to be.
 func (e Explanation) quota() string {
 	work := e.Left()
 	if work == nil && !e.Running(e.Now) {
 		return ""
 	}
+	var first *gate.Quota
+	var soonest time.Duration
 	for i := range e.Pace.Announced {
 		q := &e.Pace.Announced[i]
 		left := int64(q.Left(e.Now))
-		if !q.IsBudget() || !q.Ends.After(e.Now) || work != nil && work.Requests <= left {
+		if !q.IsBudget() || q.Over(e.Now) || work != nil && work.Requests <= left {
 			continue
 		}
-		if in := e.takes(left); in > 0 && in < q.Ends.Sub(e.Now) {
-			return fmt.Sprintf("the provider's quota, at this pace in %s: %s of %s are left until %s", about(in), words.Count(left), words.Counted(int64(q.Limit), "request", "requests"), words.At(q.Ends, e.Now))
+		in := e.takes(left)
+		if in < 0 || in == 0 && left > 0 || !q.Ends.IsZero() && in >= q.Ends.Sub(e.Now) || first != nil && in >= soonest {
+			continue
 		}
+		first, soonest = q, in
 	}
-	return ""
+	if first == nil {
+		return ""
+	}
+	return e.usedUp(first, soonest)
+}
+
+// usedUp says in which time q is used up, and until when.
+func (e Explanation) usedUp(q *gate.Quota, in time.Duration) string {
+	text := "the provider's quota"
+	if q.Name != "" {
+		text += " (" + words.Clean(q.Name) + ")"
+	}
+	if in == 0 {
+		text += ", now"
+	} else {
+		text += ", at this pace in " + about(in)
+	}
+	text += fmt.Sprintf(": %s of %s are left", words.Count(int64(q.Left(e.Now))), words.Counted(int64(q.Limit), "request", "requests"))
+	if q.Ends.IsZero() {
+		return text + ", and it does not say when there are more"
+	}
+	return text + " until " + words.At(q.Ends, e.Now)
 }
 
 // owedWait says until when what is owed is not asked for, though nothing else holds

@@ -61,8 +61,7 @@ func (e Explanation) Line() ExplanationLine {
 		line.Provider = &e.Account.Provider
 	}
 	if left := e.Left(); left != nil {
-		in := left.In.Seconds()
-		line.Requests, line.Seconds = &left.Requests, &in
+		line.Requests, line.Seconds = &left.Requests, jsonout.OrNull(max(0, left.In.Seconds()))
 	}
 	if b := e.Pace.Limit(); b != nil {
 		line.Binds, line.Blocked = jsonout.Text(string(b.Name)), b.Blocks

@@ -10,9 +10,9 @@ import (
 
 // A workLeft is the part of the work that is known to be left.
 type workLeft struct {
-	Requests int64 // one for each parent; of some of these nothing may be wanted
-	Lists    bool  // some parents have a list, which can have any number of pages
-	In       time.Duration
+	Requests int64         // one for each parent; of some of these nothing may be wanted
+	Lists    bool          // some parents have a list, which can have any number of pages
+	In       time.Duration // negative: not known
 }
 
 // Left returns how long the rest takes at the pace that binds now, or nothing if
@@ -44,14 +44,15 @@ func (e Explanation) Left() *workLeft {
 	if l.Requests == 0 {
 		return nil
 	}
-	if l.In = e.takes(l.Requests); l.In <= 0 {
+	if l.In = e.takes(l.Requests); l.In == 0 {
 		return nil
 	}
 	return &l
 }
 
 // takes returns how long requests take under the limits of the pace; 0 if none
-// leaves, or nothing is paced.
+// leaves, or nothing is paced, and a negative time if they need more than is left of
+// a quota of which it is not said when there is more.
 func (e Explanation) takes(requests int64) time.Duration {
 	var longest time.Duration
 	for _, k := range e.Pace.Constraints {
@@ -69,6 +70,9 @@ func (e Explanation) takes(requests int64) time.Duration {
 	for i := range e.Pace.Announced {
 		q := &e.Pace.Announced[i]
 		if over := float64(requests) - q.Left(e.Now); q.Unit == "" && q.Limit >= 1 && q.Window > 0 && over > 0 {
+			if q.IsBudget() && q.Ends.IsZero() {
+				return -1
+			}
 			longest = max(longest, max(0, q.Ends.Sub(e.Now))+seconds(over*q.Window.Seconds()/q.Limit))
 		}
 	}
@@ -92,7 +96,10 @@ func (s Status) stream(name string) *store.StreamState {
 
 // Words says how long it takes: in about 38 min.
 func (l workLeft) Words() string {
-	text := "at this pace in " + about(l.In) + ", for at most "
+	text := "for at most "
+	if l.In > 0 {
+		text = "at this pace in " + about(l.In) + ", for at most "
+	}
 	if l.Lists {
 		return text + words.Counted(l.Requests, "parent", "parents") + " and a request or more each"
 	}

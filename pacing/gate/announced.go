@@ -27,12 +27,21 @@ type Quota struct {
 // IsBudget reports whether q is of requests and of so long a window that a run cannot
 // wait for its end.
 func (q *Quota) IsBudget() bool {
-	return q.Unit == "" && q.Limit >= 1 && q.Window >= response.BudgetFrom && !q.Ends.IsZero()
+	return q.Unit == "" && q.Limit >= 1 && q.Window >= response.BudgetFrom
+}
+
+// Over reports whether all of q has been granted anew since it was told: one whose end was
+// not said ends a window after that at the latest.
+func (q *Quota) Over(now time.Time) bool {
+	if q.Ends.IsZero() {
+		return q.Window > 0 && !q.Told.Add(q.Window).After(now)
+	}
+	return !q.Ends.After(now)
 }
 
 // Left returns how much is left of q at now: all of it, once its window is over.
 func (q *Quota) Left(now time.Time) float64 {
-	if !q.Ends.IsZero() && !q.Ends.After(now) {
+	if q.Over(now) {
 		return q.Limit
 	}
 	return q.Remaining
