@@ -198,6 +198,23 @@ func TestExplainWhatBinds(t *testing.T) {
 	}
 }
 
+// A ceiling that is used up is no way out while the provider's own quota is.
+func TestExplainACeilingBesideAQuota(t *testing.T) {
+	e := paced()
+	e.Pace.Constraints = []gate.Constraint{
+		{Name: gate.CeilingOf, Window: time.Hour, Count: 5000, Used: 5000, Until: noon.Add(53 * time.Minute), Blocks: true, Binds: true},
+		{Name: gate.ReserveOf, Route: "core", Until: noon.Add(51 * time.Minute), Blocks: true},
+	}
+	const higher, time = "A higher ceiling, if the provider allows more", "Time. A higher ceiling would let nothing out before 12:51 UTC: a used up quota."
+	if got := e.Faster(); !strings.Contains(got, time) {
+		t.Errorf("with a quota that is used up: %q, want %q", got, time)
+	}
+	e.Pace.Constraints = e.Pace.Constraints[:1]
+	if got := e.Faster(); !strings.Contains(got, higher) {
+		t.Errorf("without: %q, want %q", got, higher)
+	}
+}
+
 // What is not known is said to be not known.
 func TestExplainUnknown(t *testing.T) {
 	e := report.Explanation{Status: report.Status{Name: "fresh"}, Now: noon}

@@ -379,6 +379,9 @@ func (e Explanation) Faster() string {
 	if failures := limit.Failures(&e.Pace); failures != "" && (b.Name == gate.InFlightMax || b.Name == gate.Unused) {
 		text += " " + failures + ", and each of them takes its time."
 	}
+	if other := e.blocksToo(b); other != nil && b.Name == gate.CeilingOf {
+		return fmt.Sprintf("Time. A higher ceiling would let nothing out before %s: %s.", words.At(other.Until, e.Now), limit.For(other, limit.HeldBy(&e.Pace, other)).Name)
+	}
 	if b.Blocks && (b.Name == gate.Learned || b.Name == gate.Slow || b.Name == gate.Places) {
 		return "Time: no request succeeds now, and one at a time asks whether that is over."
 	}
@@ -390,4 +393,16 @@ func (e Explanation) Faster() string {
 		text += fmt.Sprintf(" In %s it refused %s.", which, words.Counted(refused, "time", "times"))
 	}
 	return text
+}
+
+// blocksToo returns what lets nothing out beside b, which binds: of several, what does for
+// the longest; nil if nothing does.
+func (e Explanation) blocksToo(b *gate.Constraint) (longest *gate.Constraint) {
+	for i := range e.Pace.Constraints {
+		k := &e.Pace.Constraints[i]
+		if k != b && b.Blocks && k.Blocks && k.Name != gate.CeilingOf && k.Until.After(e.Now) && (longest == nil || k.Until.After(longest.Until)) {
+			longest = k
+		}
+	}
+	return longest
 }
