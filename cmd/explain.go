@@ -2,9 +2,12 @@ package cmd
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"collect/cmd/internal/config"
 	"collect/cmd/internal/term"
 	"collect/engine"
 	"collect/internal/words"
@@ -42,17 +45,38 @@ func (a *app) explain(ctx context.Context, arg string) error {
 		}
 		return a.look(ctx, nil, func(v looked) error { return a.viewRun(ctx, v, "explain", arg) })
 	}
-	return a.look(ctx, []string{arg}, func(v looked) error {
-		e, err := a.gather(ctx, v)
-		if err != nil {
-			return err
-		}
+	show := func(e report.Explanation) error {
 		text := renderExplanation(e, a.width(), a.caps())
 		if isWord { // and was perhaps meant
 			text += "\n" + renderMeaning(words, a.width(), a.caps())
 		}
 		return a.result(e.Line(), text)
+	}
+	err := a.look(ctx, []string{arg}, func(v looked) error {
+		e, err := a.gather(ctx, v)
+		if err != nil {
+			return err
+		}
+		return show(e)
 	})
+	if _, unknown := errors.AsType[*problem.UnknownConnectorError](err); unknown {
+		if e, there := a.unrun(ctx, arg); there {
+			return show(e)
+		}
+	}
+	return err
+}
+
+// unrun returns what the files say of a connector that no run has collected; there is false if
+// arg is none.
+func (a *app) unrun(ctx context.Context, arg string) (e report.Explanation, there bool) {
+	settings, err := a.settings()
+	if err != nil {
+		return e, false
+	}
+	e, err = a.meeting(&settings).Unrun(ctx, arg, time.Now().In(settings.Zone))
+	e.Flags, e.Caps = a.repeat(), capsOf(&settings)
+	return e, err == nil
 }
 
 // collected reports whether arg names a connector of the database, which then
@@ -77,14 +101,19 @@ func (a *app) gather(ctx context.Context, v looked) (e report.Explanation, err e
 		return e, &problem.UnknownConnectorError{Name: v.name}
 	}
 	e, err = a.meeting(&v.settings).Explain(ctx, v.db, v.name, v.now)
-	e.Flags = v.flags
-	if s := v.settings; s.MaxRequests > 0 {
-		e.Caps = append(e.Caps, report.Allowance{What: words.Count(s.MaxRequests) + " requests a run", Origin: s.Origin["defaults.max_requests"]})
-	}
-	if s := v.settings; s.MaxTime > 0 {
-		e.Caps = append(e.Caps, report.Allowance{What: words.Span(s.MaxTime) + " a run", Origin: s.Origin["defaults.max_time"]})
-	}
+	e.Flags, e.Caps = v.flags, capsOf(&v.settings)
 	return e, err
+}
+
+// capsOf returns what ends each run, by the files.
+func capsOf(s *config.Settings) (caps []report.Allowance) {
+	if s.MaxRequests > 0 {
+		caps = append(caps, report.Allowance{What: words.Count(s.MaxRequests) + " requests a run", Origin: s.Origin["defaults.max_requests"]})
+	}
+	if s.MaxTime > 0 {
+		caps = append(caps, report.Allowance{What: words.Span(s.MaxTime) + " a run", Origin: s.Origin["defaults.max_time"]})
+	}
+	return caps
 }
 
 func renderMeaning(e problem.Meaning, columns int, c term.Caps) string {

@@ -90,6 +90,15 @@ func (m Meeting) Explain(ctx context.Context, db store.Reader, name string, now 
 	return e, nil
 }
 
+// Unrun returns what the files say of the connector that arg stands for: no run has collected it.
+func (m Meeting) Unrun(ctx context.Context, arg string, now time.Time) (e report.Explanation, err error) {
+	t, _, err := m.Registry.Find(ctx, arg)
+	if err != nil {
+		return e, err
+	}
+	return report.Explanation{Status: report.Status{Name: t.Name}, Now: now, Allowed: m.allowed(ctx, arg)}, nil
+}
+
 // A pace is how things stand with an account.
 type pace struct {
 	gate.Status

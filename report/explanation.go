@@ -99,6 +99,13 @@ type ConstraintWords struct {
 // Constraints says what limits the pace.
 func (e Explanation) Constraints() []ConstraintWords {
 	var all []ConstraintWords
+	if !e.Known {
+		for _, a := range e.Allowed {
+			k := gate.Untouched(a.Ceiling)
+			what, why := e.ceilingWords(&k)
+			all = append(all, ConstraintWords{what, why, false})
+		}
+	}
 	for i := range e.Pace.Constraints {
 		k := &e.Pace.Constraints[i]
 		what, why := e.words(k)

@@ -3,6 +3,7 @@ package gate
 import (
 	"time"
 
+	"collect/collection"
 	"collect/pacing/gate/internal/ceiling"
 	"collect/pacing/gate/internal/halt"
 	"collect/pacing/gate/internal/route"
@@ -129,17 +130,24 @@ func (g *Gate) used(u *usage.Kept) (all []Constraint) {
 }
 
 func (g *Gate) window(w *ceiling.Window, now law.Moment) Constraint {
-	c := Constraint{Name: CeilingOf, Window: w.Per, Count: w.Count, Until: g.clock.Ahead(w.Next(now, 1), now), Used: w.Used()}
+	c := Untouched(collection.Ceiling{Count: w.Count, Per: w.Per})
+	c.Until, c.Used = g.clock.Ahead(w.Next(now, 1), now), w.Used()
 	if c.Until.Sub(g.clock.Now()) <= passes { // four a second let nothing out for a quarter of one, which is a pace and no block
 		c.Until = time.Time{}
 	}
 	c.Lowered = g.budgets.Of(w.Per)
 	c.Blocks = !c.Until.IsZero()
-	if w.Count > 0 && w.Per < response.BudgetFrom {
-		c.PerSecond = float64(w.Count) / w.Per.Seconds()
-		if c.Lowered != nil {
-			c.PerSecond = min(c.PerSecond, c.Lowered.PerSecond())
-		}
+	if c.Lowered != nil && c.PerSecond > 0 {
+		c.PerSecond = min(c.PerSecond, c.Lowered.PerSecond())
+	}
+	return c
+}
+
+// Untouched returns what a ceiling is of which nothing is used.
+func Untouched(allowed collection.Ceiling) Constraint {
+	c := Constraint{Name: CeilingOf, Window: allowed.Per, Count: allowed.Count}
+	if c.Count > 0 && c.Window < response.BudgetFrom {
+		c.PerSecond = float64(c.Count) / c.Window.Seconds()
 	}
 	return c
 }
