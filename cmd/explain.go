@@ -9,6 +9,7 @@ import (
 
 	"collect/cmd/internal/config"
 	"collect/cmd/internal/term"
+	"collect/collection"
 	"collect/engine"
 	"collect/internal/words"
 	"collect/report"
@@ -108,10 +109,10 @@ func (a *app) gather(ctx context.Context, v looked) (e report.Explanation, err e
 // capsOf returns what ends each run, by the files.
 func capsOf(s *config.Settings) (caps []report.Allowance) {
 	if s.MaxRequests > 0 {
-		caps = append(caps, report.Allowance{What: words.Count(s.MaxRequests) + " requests a run", Origin: s.Origin["defaults.max_requests"]})
+		caps = append(caps, report.Allowance{Ceiling: collection.Ceiling{Count: int(s.MaxRequests)}, What: words.Count(s.MaxRequests) + " requests a run", Origin: s.Origin["defaults.max_requests"]})
 	}
 	if s.MaxTime > 0 {
-		caps = append(caps, report.Allowance{What: words.Span(s.MaxTime) + " a run", Origin: s.Origin["defaults.max_time"]})
+		caps = append(caps, report.Allowance{Ceiling: collection.Ceiling{Per: s.MaxTime}, What: words.Span(s.MaxTime) + " a run", Origin: s.Origin["defaults.max_time"]})
 	}
 	return caps
 }

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -77,6 +78,32 @@ func TestExplainWhatIsLeft(t *testing.T) {
 	slow.Pace.Constraints = []gate.Constraint{{Name: gate.Learned, PerSecond: 1e-300}}
 	if left := slow.Left(); left == nil || left.In < 24*time.Hour {
 		t.Errorf("at hardly any pace: %+v", left)
+	}
+}
+
+// A run at work ends by the limits that it was begun with, whatever the files say; where these
+// are not known, that is said.
+func TestExplainTheLimitsOfTheRun(t *testing.T) {
+	const end = "the end of the work, at this pace in about 6 min, for at most 1,200 requests, with 1 gap owed: collect gaps tickets"
+	for _, test := range []struct {
+		name   string
+		limits *collection.RunLimits
+		want   []string
+	}{
+		{"of time", &collection.RunLimits{Until: noon.Add(25 * time.Second)}, []string{"the time limit of this run, in 25 s: 12:00:25 UTC", end}},
+		{"of both", &collection.RunLimits{Until: noon.Add(9 * time.Minute), MaxRequests: 500}, []string{
+			"the request cap of this run, at this pace in about 50 s: 137 of 500 requests are left", end, "the time limit of this run, in 9 min: 12:09 UTC",
+		}},
+		{"none", &collection.RunLimits{}, []string{end + " (this run has no request cap and no time limit)"}},
+		{"not known", nil, []string{end + " (the files set no request cap and no time limit; what this run was begun with is not known)"}},
+	} {
+		e := walked()
+		e.Caps = nil
+		e.Runs[0].Outcome, e.Runs[0].StartedAt, e.Runs[0].BeatAt = collection.Running, noon.Add(-30*time.Second), noon
+		e.Runs[0].Tally.Requests, e.Runs[0].Metrics.Limits = 363, test.limits
+		if got := e.Stops(); !slices.Equal(got, test.want) {
+			t.Errorf("%s:\n%q, want\n%q", test.name, got, test.want)
+		}
 	}
 }
 

@@ -1,5 +1,7 @@
 package collection
 
+import "time"
+
 // Metrics says how the requests of a run fare in one pacing domain. Latencies
 // are those of the latest 100 attempts, from sending to the end of the body.
 //
@@ -21,6 +23,8 @@ type Metrics struct {
 
 	Wait *WaitInfo `json:"wait,omitempty"` // under way at that moment; nil: none that is worth telling
 
+	Limits *RunLimits `json:"limits,omitempty"` // while the run is at work; nil: not known
+
 	// Broke is the code of the error that ended the run (E0719); "": it came to its end, or a stop
 	// ended it.
 	Broke string `json:"broke,omitempty"`
@@ -30,4 +34,10 @@ type Metrics struct {
 	BrokeBy string `json:"broke_by,omitempty"`
 
 	Traffic *Traffic `json:"-"` // of the run so far, for the store to add to that of the runs before it; nil: not known
+}
+
+// RunLimits are what ends a run, whatever it has done by then.
+type RunLimits struct {
+	MaxRequests int64     `json:"max_requests,omitempty"` // 0: none
+	Until       time.Time `json:"until,omitzero"`         // zero: none
 }

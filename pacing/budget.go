@@ -114,6 +114,20 @@ func (b *Budget) deadline(now time.Time) time.Time {
 	return b.started.Add(b.limits.MaxTime)
 }
 
+// Limits returns what ends the run; nil as long as its time has not begun.
+func (b *Budget) Limits() *collection.RunLimits {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	limits := collection.RunLimits{MaxRequests: b.limits.MaxRequests}
+	if most := b.limits.MaxTime; most > 0 {
+		if b.started.IsZero() {
+			return nil
+		}
+		limits.Until = b.started.Add(most)
+	}
+	return &limits
+}
+
 // over returns why nothing more may be admitted; "" if something may. A cap
 // that is reached is told rather than the time that ran out as well.
 func (b *Budget) over(now time.Time) collection.Reason {

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -249,36 +250,96 @@ func (e Explanation) Stops() []string {
 	} else if run := e.Newest(); Unanswered(run) {
 		all = append(all, words.WithReason("no usable answer: none of "+words.Counted(run.Tally.Requests, "request", "requests")+" of the last run got one", LastTrouble(e.Owed)))
 	}
-	for _, c := range e.Caps {
-		text := c.What
-		if c.Origin != "" {
-			text += ", set in " + words.Clean(c.Origin)
-		}
-		all = append(all, text)
-	}
-	if quota := e.quota(); quota != "" {
-		all = append(all, quota)
-	}
-	end := "the end of the work"
-	if left := e.Left(); left != nil {
-		end += ", " + left.Words()
-	}
-	if owed := OwedCount(e.Owed); owed > 0 {
-		end += ", with " + words.Counted(int64(owed), "gap", "gaps") + " owed: " + e.Command("gaps")
-	}
-	all = append(all, end)
-	if len(e.Caps) == 0 {
-		all[len(all)-1] += " (the files set no request cap and no time limit)"
+	ends := append(e.limits(), e.quota()...)
+	ends = append(ends, e.workEnds())
+	slices.SortStableFunc(ends, func(a, b ending) int { return cmp.Compare(a.in, b.in) })
+	for _, end := range ends {
+		all = append(all, end.what)
 	}
 	return all
 }
 
+// An ending is something that ends a run, and in which time at this pace.
+type ending struct {
+	what string
+	in   time.Duration
+}
+
+// unknown is the time of an ending of which none is known.
+const unknown = time.Duration(math.MaxInt64)
+
+// limits says the request cap and the time limit: of the run at work, or of each run by the
+// files.
+func (e Explanation) limits() (all []ending) {
+	if limits := e.runLimits(); limits != nil {
+		if most := limits.MaxRequests; most > 0 {
+			left := max(0, most-e.Newest().Tally.Requests)
+			text, in := "the request cap of this run", unknown
+			if takes := e.takes(left); takes > 0 {
+				text, in = text+", at this pace in "+about(takes), takes
+			}
+			all = append(all, ending{fmt.Sprintf("%s: %s of %s are left", text, words.Count(left), words.Counted(most, "request", "requests")), in})
+		}
+		if until := limits.Until; !until.IsZero() {
+			in := max(0, until.Sub(e.Now))
+			all = append(all, ending{fmt.Sprintf("the time limit of this run, in %s: %s", words.Span(in.Truncate(time.Second)), words.At(until, e.Now)), in})
+		}
+		return all
+	}
+	for _, c := range e.Caps {
+		text, in := c.What, unknown
+		if c.Origin != "" {
+			text += ", set in " + words.Clean(c.Origin)
+		}
+		if takes := e.takes(int64(c.Count)); takes > 0 {
+			in = takes
+		} else if c.Per > 0 {
+			in = c.Per
+		}
+		all = append(all, ending{text, in})
+	}
+	return all
+}
+
+// runLimits returns what the run at work was begun with; nil if none is at work, or that is not known.
+func (e Explanation) runLimits() *collection.RunLimits {
+	if !e.Running(e.Now) {
+		return nil
+	}
+	return e.Newest().Metrics.Limits
+}
+
+// workEnds says when the work is done, and that no limit ends a run before where none does.
+func (e Explanation) workEnds() ending {
+	text, in := "the end of the work", unknown
+	if left := e.Left(); left != nil {
+		text += ", " + left.Words()
+		if left.In > 0 {
+			in = left.In
+		}
+	}
+	if owed := OwedCount(e.Owed); owed > 0 {
+		text += ", with " + words.Counted(int64(owed), "gap", "gaps") + " owed: " + e.Command("gaps")
+	}
+	limits := e.runLimits()
+	switch none := "no request cap and no time limit"; {
+	case limits != nil && *limits == (collection.RunLimits{}):
+		text += " (this run has " + none + ")"
+	case limits != nil || len(e.Caps) > 0:
+	case e.Running(e.Now):
+		text += " (the files set " + none + "; what this run was begun with is not known)"
+	default:
+		text += " (the files set " + none + ")"
+	}
+	return ending{text, in}
+}
+
 // quota says which budget of the provider is used up first, before the work is done, at
-// this pace; "" if none is known to be.
-func (e Explanation) quota() string {
+// this pace, if one is known to be.
+func (e Explanation) quota() []ending {
 	work := e.Left()
 	if work == nil && !e.Running(e.Now) {
-		return ""
+		return nil
 	}
 	var first *gate.Quota
 	var soonest time.Duration
@@ -295,9 +356,9 @@ func (e Explanation) quota() string {
 		first, soonest = q, in
 	}
 	if first == nil {
-		return ""
+		return nil
 	}
-	return e.usedUp(first, soonest)
+	return []ending{{e.usedUp(first, soonest), soonest}}
 }
 
 // usedUp says in which time q is used up, and until when.

@@ -113,6 +113,36 @@ func TestBeatSaysThatAWaitGrew(t *testing.T) {
 	})
 }
 
+// TestBeatSaysWhatEndsTheRun: the limits that it was begun with are known to nobody else.
+func TestBeatSaysWhatEndsTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		ledger := &limited{memory: m}
+		began := time.Now()
+		if _, err := do(t, m, &provider{n: 7, before: func(int) { time.Sleep(3 * time.Second) }}, func(c *runner.Config) {
+			c.Ledger = ledger
+			c.Budget = pacing.NewBudget(pacing.BudgetLimits{MaxTime: 4 * time.Minute, MaxRequests: 70})
+		}); err != nil {
+			t.Fatal(err)
+		}
+		want := collection.RunLimits{MaxRequests: 70, Until: began.Add(4 * time.Minute)}
+		if ledger.limits == nil || *ledger.limits != want {
+			t.Errorf("beats say %+v, want %+v", ledger.limits, want)
+		}
+	})
+}
+
+// limited keeps what the newest beat says of the limits of the run.
+type limited struct {
+	*memory
+	limits *collection.RunLimits
+}
+
+func (l *limited) Beat(_ context.Context, _ time.Time, _ collection.Tally, metrics collection.Metrics) error {
+	l.limits = metrics.Limits
+	return nil
+}
+
 // mute is a ledger whose beats fail.
 type mute struct {
 	*memory

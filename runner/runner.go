@@ -378,7 +378,7 @@ func (r *Runner) beat(ctx context.Context, lose context.CancelCauseFunc) (stop f
 				return
 			case now := <-tick.C:
 				metrics := r.measured()
-				metrics.Wait = r.waiting()
+				metrics.Wait, metrics.Limits = r.waiting(), r.Budget.Limits()
 				if err := r.Ledger.Beat(ctx, now, r.Tally(), metrics); errors.Is(err, collection.ErrFenced) {
 					lose(err)
 					return
