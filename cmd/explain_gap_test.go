@@ -25,8 +25,8 @@ func TestExplainGap(t *testing.T) {
 	e := owedGap(collection.RetryAfter)
 	e.Attempts, e.TriedAt, e.NotBefore, e.Detail = 2, noon.Add(-time.Minute), noon.Add(10*time.Minute), "429"
 	texttest.Same(t, "80 columns", renderGap(e, 80, term.Caps{}), `g_31: a piece of the list (SLICE_GAP) is owed: tickets/issues
-  why       retry_after: the provider asked for a longer silence than the run
-            may wait
+  why       retry_after: the provider must be left alone for longer than the run
+            may wait: it asked for that, or a quota is used up
   said      429
   since     09:00 UTC, run 01JD8Z6Q00000000
   tried     2 times, 6 more before it is left to you; last 60 s ago

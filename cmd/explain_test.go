@@ -198,6 +198,21 @@ func TestExplainWhatBinds(t *testing.T) {
 	}
 }
 
+// A pause says what it is for, and no other cause.
+func TestExplainWhatAPauseIsFor(t *testing.T) {
+	for by, want := range map[string]string{
+		"asked":      "a requested pause: it said when it may be asked again <- this one",
+		"used_up":    "a used up quota: it says that the quota daily is used up, and not when there is more: one request asks then <- this one",
+		"documented": "a pause after a refusal: it refused for a while and did not say for how long; its documentation does <- this one",
+	} {
+		e := paced()
+		e.Pace.Constraints = []gate.Constraint{{Name: gate.HoldOf, Until: noon.Add(time.Hour), Basis: gate.Basis{By: by, Quota: "daily"}, Blocks: true, Binds: true}}
+		if got := renderExplanation(e, 300, term.Caps{}); !strings.Contains(got, want) {
+			t.Errorf("%s: %q is not in\n%s", by, want, got)
+		}
+	}
+}
+
 // A ceiling that is used up is no way out while the provider's own quota is.
 func TestExplainACeilingBesideAQuota(t *testing.T) {
 	e := paced()
@@ -285,8 +300,8 @@ func TestExplainWords(t *testing.T) {
 		t.Errorf("5 is no code of ours: %+v", e)
 	}
 	e, _ := problem.MeaningOf("retry_after")
-	texttest.Same(t, "retry_after", renderMeaning(e, 80, term.Caps{}), `reason retry_after: the provider asked for a longer silence than the run may
-wait.
+	texttest.Same(t, "retry_after", renderMeaning(e, 80, term.Caps{}), `reason retry_after: the provider must be left alone for longer than the run may
+wait: it asked for that, or a quota is used up.
   acts  a later run, by itself
   next  nothing to do; no request leaves before that time, in any run
 `)

@@ -100,6 +100,13 @@ blocked: tickets needs you: 2 gaps are stuck, and
 // The first sentence says what the run came to, and what to do stands last.
 func TestVerdictSentences(t *testing.T) {
 	late := store.OwnedGap{Gap: collection.Gap{Reason: collection.RetryAfter, NotBefore: noon.Add(2 * time.Hour)}}
+	used := late
+	used.Detail = "it says that the quota daily is used up"
+	told := paused()
+	told.Outcome, told.Reason, told.Owed, told.Now = collection.Waiting, collection.RetryAfter, []store.OwnedGap{used}, noon
+	if got, want := told.Verdict(), "waiting: tickets goes on later: it says that the quota daily is used up. What was saved is safe."; got != want {
+		t.Errorf("with a quota that is used up: %q, want %q", got, want)
+	}
 	tests := []struct {
 		outcome     collection.Outcome
 		reason      collection.Reason
@@ -110,7 +117,7 @@ func TestVerdictSentences(t *testing.T) {
 		{collection.Deferred, collection.WallClock, "paused: tickets reached its time limit. What was saved is safe.", "the next run continues by itself; now: collect resume tickets"},
 		{collection.Waiting, collection.RetryBudget, "waiting: tickets goes on later: run had no retries left. What was saved is safe.", "a run after 14:00 UTC continues by itself"},
 		{collection.Deferred, "", "paused: tickets has planned work left. What was saved is safe.", "the next run continues by itself; now: collect resume tickets"},
-		{collection.Waiting, collection.RetryAfter, "waiting: tickets goes on later: provider asked to wait. What was saved is safe.", "a run after 14:00 UTC continues by itself"},
+		{collection.Waiting, collection.RetryAfter, "waiting: tickets goes on later: pause was too long. What was saved is safe.", "a run after 14:00 UTC continues by itself"},
 		{collection.Waiting, "", "waiting: tickets goes on later: pieces are owed that acme could not give now. What was saved is safe.", "a run after 14:00 UTC continues by itself"},
 		{collection.Blocked, collection.Auth, "blocked: tickets needs you: credential was rejected.", "see what and why: collect gaps tickets"},
 		{collection.RunInterrupted, collection.Interrupted, "interrupted: tickets was asked to stop. What was saved is safe.", "collect resume tickets"},

@@ -157,7 +157,7 @@ func owed(status int) collection.Reason {
 // throttleInfo describes an answer that asks for less.
 func throttleInfo(a answer) *collection.ThrottleInfo {
 	info := &collection.ThrottleInfo{Signal: strconv.Itoa(a.status)}
-	if a.reading.Hold >= 0 {
+	if a.reading.Hold >= 0 && a.reading.Basis.By == response.Asked {
 		seconds := a.reading.Hold.Seconds()
 		info.RetryAfter = &seconds
 	}

@@ -35,6 +35,9 @@ func (g *Governor) judge(resp *http.Response, body []byte, req *http.Request) an
 	if g.holdsSecret(r.Reason) {
 		r.Reason = ""
 	}
+	if g.holdsSecret(r.Basis.Quota) {
+		r.Basis.Quota = ""
+	}
 	switch verdict {
 	case collection.Accept:
 		r.Class = response.OK
@@ -42,7 +45,9 @@ func (g *Governor) judge(resp *http.Response, body []byte, req *http.Request) an
 		if r.Class != response.QuotaUsed {
 			r.Class = response.Throttle
 		}
-		r.Hold = max(r.Hold, r.Retry)
+		if r.Retry > r.Hold {
+			r.Hold, r.Basis.By = r.Retry, response.Asked
+		}
 	case collection.Retry:
 		r.Class = response.Transient
 	}
@@ -57,7 +62,7 @@ func (g *Governor) judge(resp *http.Response, body []byte, req *http.Request) an
 	}
 	a.outcome.Weak = resp.StatusCode == http.StatusServiceUnavailable && r.Hold < 0 || response.OwnTrouble(r.Reason)
 	a.outcome.Overdue = resp.StatusCode == http.StatusGatewayTimeout || resp.StatusCode == http.StatusBadGateway || astray
-	a.outcome.Windows, a.outcome.MaxRate = r.Windows, r.Pace
+	a.outcome.Windows, a.outcome.MaxRate, a.outcome.Basis = r.Windows, r.Pace, r.Basis
 	a.outcome.Key, a.outcome.Wide = r.Route, wide(r)
 	switch {
 	case slices.Contains(ends, verdict):

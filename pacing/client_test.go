@@ -3,6 +3,7 @@ package pacing_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"sync"
 	"testing"
@@ -285,6 +286,31 @@ func TestFailedSaveClosesTheGate(t *testing.T) {
 		}
 		if got := m.count(); got != 1 {
 			t.Errorf("%d requests left, want 1", got)
+		}
+	})
+}
+
+// TestThrottledWithoutRetryAfter: an event has no Retry-After that was not sent, though it is
+// waited: GitHub's documentation says for how long.
+func TestThrottledWithoutRetryAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var j journal
+		refused := 0
+		m := serve(func(w http.ResponseWriter, _ *http.Request) {
+			if refused++; refused == 1 {
+				w.WriteHeader(403)
+				io.WriteString(w, `{"message": "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."}`)
+			}
+		})
+		g := govern(t, pacing.Config{Base: m, Observe: j.observe})
+		began := time.Now()
+		mustFetch(t, g)
+		if took := time.Since(began); took < time.Minute {
+			t.Errorf("it was asked again after %v", took)
+		}
+		throttles := j.of(collection.Throttled)
+		if len(throttles) != 1 || throttles[0].Throttle.Signal != "403" || throttles[0].Throttle.RetryAfter != nil {
+			t.Errorf("throttles %+v, want one 403 without Retry-After", throttles)
 		}
 	})
 }

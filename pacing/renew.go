@@ -79,7 +79,7 @@ func (g *Governor) weigh(resp *http.Response, body []byte, req *http.Request) an
 	}
 	// What it announces holds for who gives credentials. That without one
 	// nothing can be asked holds for the account.
-	a.outcome = gate.Outcome{Signal: signalOf(r.Class, resp.StatusCode), Hold: r.Hold, Wide: true}
+	a.outcome = gate.Outcome{Signal: signalOf(r.Class, resp.StatusCode), Hold: r.Hold, Basis: r.Basis, Wide: true}
 	if a.outcome.Signal == law.Throttled && !g.origins[collection.Origin(req.URL)] {
 		a.outcome.Signal = law.Failed // which is no news about the pace of the API
 	}

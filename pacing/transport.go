@@ -12,6 +12,7 @@ import (
 	"collect/pacing/desk"
 	"collect/pacing/gate"
 	"collect/pacing/law"
+	"collect/pacing/response"
 )
 
 // A transport sends the requests of a Governor's client.
@@ -62,7 +63,7 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 		next.Request.NotBefore = notBefore
 		another := n < g.limits.Attempts
 		if rest := g.restOfWindow(&a, sent, time.Now()); !another && rest > 0 {
-			a.outcome.Hold, another = rest, true
+			a.outcome.Hold, a.outcome.Basis, another = rest, gate.Basis{By: response.Window}, true
 		}
 		settled, err := g.settle(ctx, p, a, next)
 		t.released(ctx, id, n, a)

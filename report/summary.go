@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -119,7 +120,7 @@ func (s Summary) outcomeWords() string {
 	case collection.Waiting:
 		why := "pieces are owed that " + provider + " could not give now"
 		if s.Reason != "" {
-			why = problem.Brief(s.Reason)
+			why = cmp.Or(s.pauseWords(), problem.Brief(s.Reason))
 		}
 		return fmt.Sprintf("waiting: %s goes on later: %s. What was saved is safe.", name, why)
 	case collection.Blocked:
@@ -145,6 +146,17 @@ func (s Summary) outcomeWords() string {
 		return fmt.Sprintf("failed: %s did not come to its end: %s. What was saved is safe.", name, why)
 	}
 	return fmt.Sprintf("failed: %s did not come to its end. What was saved is safe.", name)
+}
+
+// pauseWords says what the pause is for that was too long for the run; "" if the provider asked for it,
+// or another reason ended the run.
+func (s Summary) pauseWords() string {
+	for _, gap := range slices.Backward(s.Owed) {
+		if s.Reason == collection.RetryAfter && gap.Reason == s.Reason && gap.Detail != "" {
+			return words.Clean(gap.Detail)
+		}
+	}
+	return ""
 }
 
 // brokeWords says which error ended the run; "" if that was not kept.

@@ -32,13 +32,13 @@ func (g *Gate) constraints(s Status, p picture, now law.Moment) []Constraint {
 		all = append(all, Constraint{Name: BreakerOf, Until: s.OpenUntil, Since: s.ForcedSince,
 			Blocks: s.Forced || g.breaker.Until > now})
 	}
-	silence := func(name Bound, route string, way int, until law.Moment) {
+	silence := func(name Bound, route string, way int, until law.Moment, basis *Basis) {
 		if until > now {
-			all = append(all, Constraint{Name: name, Route: route, Until: g.clock.When(until), Blocks: true, way: way})
+			all = append(all, Constraint{Name: name, Route: route, Until: g.clock.When(until), Basis: basisOf(basis), Blocks: true, way: way})
 		}
 	}
-	silence(HoldOf, "", 0, g.hold)
-	silence(ReserveOf, "", 0, g.reserve)
+	silence(HoldOf, "", 0, g.hold, g.basis)
+	silence(ReserveOf, "", 0, g.reserve, nil)
 	for i := range g.windows {
 		all = append(all, g.window(&g.windows[i], now))
 	}
@@ -50,8 +50,8 @@ func (g *Gate) constraints(s Status, p picture, now law.Moment) []Constraint {
 	}
 	for i, r := range g.routes.All {
 		name, way := r.Label(), i+1
-		silence(HoldOf, name, way, r.Hold)
-		silence(ReserveOf, name, way, r.Reserve)
+		silence(HoldOf, name, way, r.Hold, r.Basis)
+		silence(ReserveOf, name, way, r.Reserve, nil)
 		pace := 0.0
 		if i < len(p.paces) {
 			pace = p.paces[i]

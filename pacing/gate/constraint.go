@@ -6,6 +6,7 @@ import (
 
 	"collect/collection"
 	"collect/pacing/gate/internal/halt"
+	"collect/pacing/response"
 )
 
 // The states of a breaker.
@@ -14,6 +15,9 @@ const (
 	Open     = halt.Open
 	HalfOpen = halt.HalfOpen
 )
+
+// A Basis is what a pause follows from.
+type Basis = response.Basis
 
 // A Failure is what opened a breaker.
 type Failure = halt.Failure
@@ -95,6 +99,7 @@ type Constraint struct {
 	Latency   time.Duration // for which a request is on its way, answered or not, which makes a pace of what is in flight; 0: not known
 	Until     time.Time     // nothing leaves before; zero: something may, or a person must act
 	Since     time.Time     // when it was learned or decided; zero: not known
+	Basis     Basis         // of a pause
 	Again     time.Time     // when more is tried; zero: with the answers that come, or never
 	Blocks    bool          // nothing leaves now because of it
 	Binds     bool          // it is what limits the pace now
@@ -151,11 +156,24 @@ func (s *Status) paced() int {
 
 // waitOf names the wait that a bound makes, if it is one of its own.
 var waitOf = map[Bound]collection.WaitCause{
-	HoldOf: collection.WaitRetryAfter, BreakerOf: collection.WaitBreaker, CeilingOf: collection.WaitWindow, ReserveOf: collection.WaitReserve,
+	BreakerOf: collection.WaitBreaker, CeilingOf: collection.WaitWindow, ReserveOf: collection.WaitReserve,
 }
 
 // Cause names the wait that c makes; "" if that is none of its own.
-func (c *Constraint) Cause() collection.WaitCause { return waitOf[c.Name] }
+func (c *Constraint) Cause() collection.WaitCause {
+	if c.Name == HoldOf {
+		return causeOf(c.Basis)
+	}
+	return waitOf[c.Name]
+}
+
+// causeOf names the wait for the end of a pause.
+func causeOf(b Basis) collection.WaitCause {
+	if b.OfQuota() {
+		return collection.WaitReserve
+	}
+	return collection.WaitRetryAfter
+}
 
 // Waiting returns s as it is for a run that waits for cause, which is what binds
 // then. What waits for a retry of its own is bound by nothing that others are.

@@ -47,7 +47,8 @@ type Gate struct {
 	clock    timeline.Timeline
 	rejected int64      // when the credential was last rejected, in nanoseconds since 1970; 0: it was not, or something was answered since
 	denied   law.Moment // when access was last denied; see [Gate.doubts]
-	hold     law.Moment // the provider asked for silence until then
+	hold     law.Moment // the provider asked for silence until then,
+	basis    *Basis     // for which there is this reason; nil: not known
 	reserve  law.Moment // what is left until then is for people
 	share    float64    // of a long limit, which is for people
 	ceiling  float64    // the strictest pace the owner allows; 0: none declared

@@ -27,6 +27,7 @@ type kept struct {
 	Ceiling    float64   `json:"ceiling_per_second,omitempty"`
 	Left       time.Time `json:"left_at,omitzero"` // the latest request; zero: that is not known
 	Hold       time.Time `json:"hold_until,omitzero"`
+	Basis      *Basis    `json:"hold_basis,omitempty"`
 	Rejected   time.Time `json:"rejected_at,omitzero"` // the credential, with no answer since
 	orders
 	fresh

@@ -21,6 +21,7 @@ type Outcome struct {
 	Wide      bool             // the hold concerns more than the requests of Key
 	Operator  bool             // only an operator may release the account that is refused
 	Hold      time.Duration    // the provider asked for it; negative: it did not
+	Basis     response.Basis   // what Hold follows from
 	MaxRate   float64          // requests per second that the provider announced; 0: it did not
 	Windows   []response.Quota // limits that were announced
 	Key       string           // of the requests that the answer speaks of; "": not said

@@ -135,7 +135,8 @@ func (g *Gate) others(way *route.Route, now, until law.Moment, cause collection.
 		}
 	}
 	until, cause = longest(until, cause, max(g.reserve, way.Reserve), collection.WaitReserve)
-	until, cause = longest(until, cause, max(g.hold, way.Hold), collection.WaitRetryAfter)
+	hold, basis := g.held(way)
+	until, cause = longest(until, cause, hold, causeOf(basis))
 	if g.breaker.State == halt.Open { // and not by force: see refuse
 		until, cause = longest(until, cause, g.breaker.Until, collection.WaitBreaker)
 	}
@@ -186,14 +187,15 @@ func (g *Gate) Refuse(r *Request, now time.Time) *collection.Stop {
 func (g *Gate) refuse(r *Request, way *route.Route, now law.Moment) *collection.Stop {
 	tooLong := func(until law.Moment) bool { return until-now > g.longestWait+holdLeast+holdSpread }
 	late := func(until law.Moment) bool { return until > now && g.late(r, until) }
-	hold, reserve := max(g.hold, way.Hold), max(g.reserve, way.Reserve)
+	hold, basis := g.held(way)
+	reserve := max(g.reserve, way.Reserve)
 	switch {
 	case g.freeze.Blocks(now):
 		return g.Frozen()
 	case tooLong(hold):
 		stop := &collection.Stop{Reason: collection.RetryAfter, NotBefore: g.clock.When(hold)}
-		if g.quotas.open() {
-			stop.Detail = "a quota is used up; where no end is named, one request asks after a minute, and then at least every hour"
+		if basis.By != response.Asked {
+			stop.Detail = basis.Words()
 		}
 		return stop
 	case g.breaker.State == halt.Open && g.breaker.Forced != nil:
@@ -203,9 +205,25 @@ func (g *Gate) refuse(r *Request, way *route.Route, now law.Moment) *collection.
 	case tooLong(reserve), late(reserve):
 		return &collection.Stop{Reason: collection.RequestCap, NotBefore: g.clock.When(reserve), Detail: g.usedWords()}
 	case late(hold): // it is the run that is short, and not the silence that is long
-		return &collection.Stop{Reason: collection.WallClock, NotBefore: g.clock.When(hold), Detail: "the provider asked to wait"}
+		return &collection.Stop{Reason: collection.WallClock, NotBefore: g.clock.When(hold), Detail: cmp.Or(basis.Words(), "the provider asked to wait")}
 	}
 	return nil
+}
+
+// held returns until when way is left alone, and why.
+func (g *Gate) held(way *route.Route) (law.Moment, Basis) {
+	if way.Hold > g.hold {
+		return way.Hold, basisOf(way.Basis)
+	}
+	return g.hold, basisOf(g.basis)
+}
+
+// basisOf returns b; zero for nil.
+func basisOf(b *Basis) Basis {
+	if b == nil {
+		return Basis{}
+	}
+	return *b
 }
 
 // Frozen returns the stop for everything while the account is frozen; nil if

@@ -7,6 +7,7 @@ import (
 	"collect/pacing/gate/internal/route"
 	"collect/pacing/gate/internal/timeline"
 	"collect/pacing/law"
+	"collect/pacing/response"
 )
 
 // The constants of quotas that are used up.
@@ -51,9 +52,11 @@ func (all *quotas) suppose(o *Outcome, key string, left, now law.Moment) (meant 
 	}
 	c, q := *o, all.of(o)
 	was := *q
-	c.Hold = q.refuse(o, now)
+	if c.Hold = q.refuse(o, now); c.Hold > o.Hold {
+		c.Basis.By = response.UsedUp
+	}
 	if q.brief {
-		c.QuotaUsed, c.Signal, c.Hold = false, law.Throttled, o.Hold
+		c.QuotaUsed, c.Signal, c.Hold, c.Basis = false, law.Throttled, o.Hold, o.Basis
 	}
 	return &c, *q != was
 }

@@ -1,7 +1,6 @@
 package gate_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -171,19 +170,39 @@ func TestQuotaOfARoute(t *testing.T) {
 	}
 }
 
-// TestAQuotaWithoutAnEndIsNoRequestedPause: a stop for it says whose time that is.
+// TestAQuotaWithoutAnEndIsNoRequestedPause: a stop for it, and what waits, say which quota it is, in
+// a later run, too.
 func TestAQuotaWithoutAnEndIsNoRequestedPause(t *testing.T) {
 	for _, quota := range []bool{true, false} {
 		g, now := open(t, collection.Provider{}), t0
-		o := gate.Outcome{Signal: law.Throttled, Hold: 2 * time.Hour}
+		o := gate.Outcome{Signal: law.Throttled, Hold: 2 * time.Hour, Basis: response.Basis{By: response.Asked}}
+		want := gate.Constraint{Name: gate.HoldOf, Basis: o.Basis}
+		detail, cause := "", collection.WaitRetryAfter
 		if quota {
-			o = usedUp("daily", -1)
-			o.Period = 24 * time.Hour
+			o = usedUp("DAILY", -1)
+			o.Period, o.Basis.Quota = 24*time.Hour, "daily"
+			want.Basis = response.Basis{By: response.UsedUp, Quota: "daily"}
+			detail, cause = "it says that the quota daily is used up, and not when there is more: one request asks then", collection.WaitReserve
 		}
 		g.Settle(now, g.Leave(&gate.Request{}, now), &o)
-		stop := g.Plan(&gate.Request{}, now.Add(time.Second)).Stop
-		if stop == nil || stop.Reason != collection.RetryAfter || strings.Contains(stop.Detail, "a quota is used up; where no end is named") != quota {
-			t.Errorf("a quota: %t, stopped with %+v", quota, stop)
+		for _, run := range []string{"this run", "the next run"} {
+			stop := g.Plan(&gate.Request{}, now.Add(time.Second)).Stop
+			if stop == nil || stop.Reason != collection.RetryAfter || stop.Detail != detail {
+				t.Errorf("%s, a quota: %t: stopped with %+v, want %q", run, quota, stop, detail)
+			}
+			status := g.Status(now)
+			if k := status.Limit(); k == nil || k.Name != want.Name || k.Basis != want.Basis || k.Cause() != cause {
+				t.Errorf("%s, a quota: %t: %+v binds, want %+v for %s", run, quota, k, want, cause)
+			}
+			seen, err := gate.Inspect(g.Snapshot(now), now)
+			if k := seen.Limit(); err != nil || k == nil || k.Basis != want.Basis {
+				t.Errorf("%s, a quota: %t: %+v is saved, %v", run, quota, k, err)
+			}
+			next := open(t, collection.Provider{})
+			if err := next.Restore(g.Snapshot(now), now); err != nil {
+				t.Fatal(err)
+			}
+			g = next
 		}
 	}
 }

@@ -49,18 +49,23 @@ const (
 // silence notes the silence that o asks for, of its route or of all, and until when
 // nothing is left of a limit. It reports whether it changed.
 func (g *Gate) silence(way *route.Route, o *Outcome, wait time.Duration, now law.Moment) (changed bool) {
-	hold, reserve := &g.hold, &g.reserve
+	hold, basis, reserve := &g.hold, &g.basis, &g.reserve
 	if o.Key != "" {
 		reserve = &way.Reserve
 		if !o.Wide {
-			hold = &way.Hold
+			hold, basis = &way.Hold, &way.Basis
 		}
 	}
 	reach := g.reach(o)
 	if o.Signal == law.Succeeded && wait <= reach {
 		wait = -1 // what was asked for was answered, and no more is to be had
 	}
-	changed = g.lengthen(hold, wait, now)
+	if changed = g.lengthen(hold, wait, now); changed {
+		*basis = nil
+		if o.Basis != (Basis{}) {
+			*basis = new(o.Basis)
+		}
+	}
 	return g.lengthen(reserve, reach, now) || changed
 }
 

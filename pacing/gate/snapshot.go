@@ -28,6 +28,9 @@ func (g *Gate) Snapshot(at time.Time) []byte {
 		Usage:      g.usage(now),
 		Windows:    g.windows.Keep(&g.clock, now),
 	}
+	if !k.Hold.IsZero() {
+		k.Basis = g.basis
+	}
 	k.fresh, k.Paces, k.Announced = *g.fresh, g.paces(), g.heard.quotas()
 	k.Processes = g.parties.count()
 	if k.Tried = g.routes.Tried(); g.settled {
@@ -85,7 +88,7 @@ func (g *Gate) Restore(state []byte, now time.Time) error {
 	since := g.clock.Moment(now)
 	g.calm, g.usedBefore = false, k.Usage
 	g.routes.All[0].Restore(k.Memory, &g.clock, k.RecordedAt, now)
-	g.hold = g.clock.Of(k.Hold)
+	g.hold, g.basis = g.clock.Of(k.Hold), k.Basis
 	if n := len(k.Announced); n > 0 {
 		g.heard = &heard{k.Announced[:min(n, mostAnnounced)]}
 	}

@@ -62,7 +62,7 @@ func Inspect(state []byte, now time.Time) (Status, error) {
 	}
 	g := Gate{ceiling: k.Ceiling, fresh: &k.fresh, heard: &heard{k.Announced}}
 	at := g.clock.Moment(now)
-	g.hold, g.reserve, g.share = g.clock.Of(k.Hold), g.clock.Of(k.Reserve), k.Share
+	g.hold, g.basis, g.reserve, g.share = g.clock.Of(k.Hold), k.Basis, g.clock.Of(k.Reserve), k.Share
 	g.restoreRejected(k.Rejected)
 	g.clamp = k.Clamp.Seen(&g.clock)
 	g.routes = route.Seen(k.Routes, &k.Memory, &g.clock)

@@ -107,7 +107,7 @@ func (f *found) kraken(errors []any) {
 			continue
 		}
 		if wait, ok := parseWait(until, f.now, time.Second); ok {
-			f.Hold = max(f.Hold, wait)
+			f.later(wait, Asked)
 		}
 	}
 }
@@ -167,7 +167,7 @@ func (f *found) graphQL(o map[string]any) {
 	if asked := count(cost, "requestedQueryCost"); asked >= 0 {
 		f.Cost = asked
 		if f.class == Throttle {
-			f.Hold = inSeconds((asked - left) / restore)
+			f.Hold, f.Basis.By = inSeconds((asked-left)/restore), Announced
 		}
 	}
 	if charged := count(cost, "actualQueryCost"); charged >= 0 {
@@ -279,7 +279,7 @@ func (f *found) wait(o map[string]any, name string, unit time.Duration) {
 		said = digits(n)
 	}
 	if d, ok := parseWait(said, f.now, unit); ok && f.Hold < 0 {
-		f.Hold = d
+		f.later(d, Asked)
 	}
 }
 
@@ -301,14 +301,14 @@ func (f *found) google(status map[string]any) {
 	for _, o := range append(list(status, "errors"), status) {
 		if _, until, ok := strings.Cut(text(object(o), "message"), googleText); ok && f.Hold < 0 {
 			if t, ok := parseDate(strings.TrimRight(until, ". ")); ok {
-				f.Hold = capped(max(0, t.Sub(f.now)))
+				f.later(capped(max(0, t.Sub(f.now))), Asked)
 			}
 		}
 	}
 	for _, d := range list(status, "details") {
 		d := object(d)
 		if delay, ok := parseSpan(text(d, "retryDelay")); ok {
-			f.Hold = capped(delay)
+			f.Hold, f.Basis.By = capped(delay), Asked
 		}
 		for _, v := range list(d, "violations") {
 			f.named(text(object(v), "quotaId"), status)

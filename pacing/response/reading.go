@@ -9,6 +9,7 @@
 package response
 
 import (
+	"cmp"
 	"math"
 	"net/http"
 	"strconv"
@@ -38,6 +39,7 @@ const day = 24 * time.Hour
 type Reading struct {
 	Class   Class
 	Hold    time.Duration // no request may start earlier; negative: not said
+	Basis   Basis         // what Hold follows from
 	Retry   time.Duration // Retry-After, also where it does not mean a hold; negative: not said
 	Period  time.Duration // of the quota that is used up; 0: not said
 	Reason  string        // the provider's own code for it
@@ -89,15 +91,18 @@ func Read(now time.Time, status int, h http.Header, body []byte) Reading {
 		if r.Retry >= 0 && (left.spent || delayed(h)) {
 			reset = max(blocked, r.Retry)
 		}
-		r.Hold = max(r.Hold, reset)
+		r.later(reset, Announced)
 	case r.Retry >= 0:
-		r.Hold = r.Retry
+		r.Hold, r.Basis.By = r.Retry, Asked
 	case r.Class == Throttle || r.Class == QuotaUsed:
-		if r.Hold = max(r.Hold, reset); r.Hold < 0 && !left.told {
-			r.Hold = left.end
+		if r.later(reset, Announced); r.Hold < 0 && !left.told {
+			r.later(left.end, Announced)
 		}
 	default:
 		r.Hold = -1
+	}
+	if r.Basis.Quota = usedUp(r.Windows); r.Class == QuotaUsed {
+		r.Basis.Quota = cmp.Or(r.Basis.Quota, r.Reason)
 	}
 	return r
 }

@@ -87,11 +87,11 @@ func (f *found) say(said string) {
 			continue
 		}
 		if f.class = s.class; s.hold > 0 {
-			f.Hold = s.hold
+			f.Hold, f.Basis.By = s.hold, Documented
 		}
 		if _, wait, ok := strings.Cut(said, azureText); ok {
 			if d, ok := parseSpan(strings.TrimRight(wait, ". ")); ok {
-				f.Hold = capped(d)
+				f.Hold, f.Basis.By = capped(d), Asked
 			}
 		}
 	}

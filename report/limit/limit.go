@@ -50,7 +50,7 @@ var table = []Words{
 		Do: "collect breaker release NAME --reason WHY",
 	}, {
 		Bound: gate.HoldOf, Name: "a requested pause",
-		Is:     "it said when it may be asked again, or that a quota is used up; where it named no end, one request asks after a minute, and then at least every hour",
+		Is:     "it said when it may be asked again; or, as `a used up quota`, that nothing is left of one, or, as `a pause after a refusal`, refused for a time that only its documentation names",
 		Figure: "until when", Who: "time",
 		Do: "Time. Asking earlier would only be refused.",
 	}, {
@@ -123,13 +123,16 @@ var table = []Words{
 
 // For returns the words for k, which an operator may hold.
 func For(k *gate.Constraint, held bool) Words {
-	words := Words{Bound: k.Name, Name: words.Clean(string(k.Name))}
-	for _, row := range table {
-		if row.Bound == k.Name && (row.Held == held || !row.Held) {
-			words = row
+	row := Words{Bound: k.Name, Name: words.Clean(string(k.Name))}
+	for _, r := range table {
+		if r.Bound == k.Name && (r.Held == held || !r.Held) {
+			row = r
 		}
 	}
-	return words
+	if name := k.Basis.Name(); k.Name == gate.HoldOf && name != "" {
+		row.Name, row.Is = name, words.Clean(k.Basis.Words())
+	}
+	return row
 }
 
 // Cause says why the pace changed, in the words of what limits it, if that is why.

@@ -51,6 +51,8 @@ func TestLimitText(t *testing.T) {
 		{gate.Constraint{Name: gate.BreakerOf, Blocks: true, Until: later}, "the open breaker: until 12:09 UTC"},
 		{gate.Constraint{Name: gate.BreakerOf, Until: earlier}, "the open breaker: a probe is next"},
 		{gate.Constraint{Name: gate.HoldOf, Blocks: true, Until: later}, "a requested pause: until 12:09 UTC"},
+		{gate.Constraint{Name: gate.HoldOf, Blocks: true, Until: later, Basis: gate.Basis{By: "used_up", Quota: "daily"}}, "a used up quota: until 12:09 UTC"},
+		{gate.Constraint{Name: gate.HoldOf, Blocks: true, Until: later, Basis: gate.Basis{By: "documented"}}, "a pause after a refusal: until 12:09 UTC"},
 		{gate.Constraint{Name: gate.ReserveOf, Blocks: true, Until: later}, "a used up quota: until 12:09 UTC"},
 		{gate.Constraint{Name: gate.CeilingOf, Window: time.Second, Count: 4, PerSecond: 4}, "your ceiling: 4 a second"},
 		{gate.Constraint{Name: gate.CeilingOf, Window: 24 * time.Hour, Count: 1000, Used: 1000, Blocks: true, Until: later}, "your ceiling: until 12:09 UTC, 1,000 used"},

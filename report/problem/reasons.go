@@ -56,8 +56,8 @@ var reasons = map[collection.Reason]reasonRow{
 		"nothing to do; if it comes back, look at the network and the provider's status page",
 	},
 	collection.RetryAfter: {
-		row{"E0402", LevelWaiting, ExitLater, NeedsTime, true, writeLongWait}, "provider asked to wait",
-		"the provider asked for a longer silence than the run may wait",
+		row{"E0402", LevelWaiting, ExitLater, NeedsTime, true, writeLongWait}, "pause was too long",
+		"the provider must be left alone for longer than the run may wait: it asked for that, or a quota is used up",
 		"nothing to do; no request leaves before that time, in any run",
 	},
 	collection.Auth: {

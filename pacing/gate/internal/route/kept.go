@@ -8,24 +8,26 @@ import (
 
 	"collect/pacing/gate/internal/timeline"
 	"collect/pacing/law"
+	"collect/pacing/response"
 )
 
 // Kept is the saved form of a route, or of what only the first has
 // beside its law.
 type Kept struct {
-	Name    string      `json:"name,omitempty"`
-	Key     string      `json:"key,omitempty"`
-	Stream  string      `json:"stream,omitempty"`           // whose refusals showed it
-	Tried   float64     `json:"tried_per_second,omitempty"` // the pace before the trial; 0: it is kept
-	Trial   *keptTrial  `json:"trial,omitempty"`
-	Suspect []suspect   `json:"suspects,omitempty"` // of the first
-	Streams []string    `json:"streams,omitempty"`  // that were found to belong to it
-	Memory  *law.Memory `json:"memory,omitempty"`   // nil for the first
-	Hold    time.Time   `json:"hold_until,omitzero"`
-	Reserve time.Time   `json:"reserved_until,omitzero"`
-	Most    float64     `json:"announced_per_second,omitempty"`
-	Told    time.Time   `json:"announced_at,omitzero"`
-	Empty   int8        `json:"told_empty,omitempty"` // how often in a row it was announced that nothing is left
+	Name    string          `json:"name,omitempty"`
+	Key     string          `json:"key,omitempty"`
+	Stream  string          `json:"stream,omitempty"`           // whose refusals showed it
+	Tried   float64         `json:"tried_per_second,omitempty"` // the pace before the trial; 0: it is kept
+	Trial   *keptTrial      `json:"trial,omitempty"`
+	Suspect []suspect       `json:"suspects,omitempty"` // of the first
+	Streams []string        `json:"streams,omitempty"`  // that were found to belong to it
+	Memory  *law.Memory     `json:"memory,omitempty"`   // nil for the first
+	Hold    time.Time       `json:"hold_until,omitzero"`
+	Basis   *response.Basis `json:"hold_basis,omitempty"`
+	Reserve time.Time       `json:"reserved_until,omitzero"`
+	Most    float64         `json:"announced_per_second,omitempty"`
+	Told    time.Time       `json:"announced_at,omitzero"`
+	Empty   int8            `json:"told_empty,omitempty"` // how often in a row it was announced that nothing is left
 }
 
 // A keptTrial is the saved form of a trial that has not ended: a run may be shorter.
@@ -90,7 +92,9 @@ func (t *Table) Keep(clock *timeline.Timeline, now law.Moment) []Kept {
 	for i, r := range t.All {
 		k := &all[i]
 		k.Name, k.Key, k.Empty = r.name, r.key, r.Empty.told
-		k.Hold, k.Reserve = clock.KeptAhead(r.Hold, now), clock.KeptAhead(r.Reserve, now)
+		if k.Hold, k.Reserve = clock.KeptAhead(r.Hold, now), clock.KeptAhead(r.Reserve, now); !k.Hold.IsZero() {
+			k.Basis = r.Basis
+		}
 		if r.trial != nil {
 			k.Stream = r.trial.stream
 			if !r.trial.sure {
@@ -137,7 +141,9 @@ func (t *Table) Restore(all []Kept, tried int, clock *timeline.Timeline, recorde
 		if k.Name == r.name {
 			r.key = k.Key
 		}
-		r.Hold = max(r.Hold, clock.Of(k.Hold))
+		if hold := clock.Of(k.Hold); hold > r.Hold {
+			r.Hold, r.Basis = hold, k.Basis
+		}
 		r.Reserve = max(r.Reserve, clock.Of(k.Reserve))
 		if k.Most >= announcedSlowest && !math.IsInf(k.Most, 1) {
 			r.Most, r.Told = k.Most, clock.Of(k.Told)
@@ -189,7 +195,7 @@ func (t *Table) Tried() int { return int(t.tried) }
 // Seen returns saved routes to be looked at, and what is known of the first.
 func Seen(all []Kept, first *law.Memory, clock *timeline.Timeline) (t Table) {
 	for _, k := range all {
-		r := &Route{name: k.Name, key: k.Key, Hold: clock.Of(k.Hold), Reserve: clock.Of(k.Reserve),
+		r := &Route{name: k.Name, key: k.Key, Hold: clock.Of(k.Hold), Basis: k.Basis, Reserve: clock.Of(k.Reserve),
 			Most: k.Most, Told: clock.Of(k.Told), kept: k.Memory}
 		if k.Stream != "" {
 			r.trial = &trial{stream: k.Stream}

@@ -11,6 +11,7 @@ import (
 	"collect/pacing/gate/internal/timeline"
 	"collect/pacing/gate/internal/usage"
 	"collect/pacing/law"
+	"collect/pacing/response"
 )
 
 // A Route is a class of requests that the provider counts apart: its own pace,
@@ -29,10 +30,11 @@ type Route struct {
 	spoke bool        // the provider said something about its pace,
 	heard law.Moment  // and when it last did
 
-	Hold    law.Moment // the provider asked for silence until then
-	Reserve law.Moment // what is left until then is for people
-	Most    float64    // requests per second that the provider announced last; 0: none
-	Told    law.Moment // when it did
+	Hold    law.Moment      // the provider asked for silence until then,
+	Basis   *response.Basis // for which there is this reason; nil: not known
+	Reserve law.Moment      // what is left until then is for people
+	Most    float64         // requests per second that the provider announced last; 0: none
+	Told    law.Moment      // when it did
 	Usage   usage.Usage
 	Empty   Empty
 
