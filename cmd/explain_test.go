@@ -213,6 +213,26 @@ func TestExplainWhatAPauseIsFor(t *testing.T) {
 	}
 }
 
+// The start rises again after a refusal, which then is not denied.
+func TestExplainARisingStartThatWasRefused(t *testing.T) {
+	const nothing = "nothing was refused and no answer was late yet"
+	e := paced()
+	e.Pace.Constraints = []gate.Constraint{{Name: gate.Rising, PerSecond: 7.9, Binds: true}}
+	e.Runs[0].StartedAt = noon.Add(-30 * time.Second)
+	if got := renderExplanation(e, 200, term.Caps{}); !strings.Contains(got, "the rising start: "+nothing) {
+		t.Errorf("refused in a run before:\n%s", got)
+	}
+	for reason, why := range map[string]string{"throttled": "a refusal", "no usable answer": "a request without a usable answer", string(gate.Slow): "late answers"} {
+		e.History = append(paced().History,
+			collection.Event{Time: noon.Add(-3 * time.Second), Kind: collection.RateChanged, Rate: &collection.RateInfo{Previous: 15.3, Learned: 7.9, Reason: reason}},
+			collection.Event{Time: noon.Add(-time.Second), Kind: collection.RateChanged, Rate: &collection.RateInfo{Previous: 7.9, Learned: 9.8, Reason: "answered without complaint"}})
+		want := "the rising start: the pace was lowered at 11:59 UTC after " + why + ", and rises again: no limit is known from that yet <- this one"
+		if got := renderExplanation(e, 200, term.Caps{}); strings.Contains(got, nothing) || !strings.Contains(got, want) {
+			t.Errorf("%s, want %q:\n%s", reason, want, got)
+		}
+	}
+}
+
 // A ceiling that is used up is no way out while the provider's own quota is.
 func TestExplainACeilingBesideAQuota(t *testing.T) {
 	e := paced()

@@ -126,6 +126,10 @@ func (e Explanation) words(k *gate.Constraint) (what, why string) {
 	switch {
 	case k.Name == gate.CeilingOf:
 		return e.ceilingWords(k)
+	case k.Name == gate.Rising:
+		if at, after := e.lowered(); after != "" {
+			why = fmt.Sprintf("%s: the pace was lowered at %s after %s, and rises again: no limit is known from that yet", row.Name, words.At(at, e.Now), after)
+		}
 	case k.Name == gate.FreezeOf && held:
 		why += ": " + words.Clean(e.Pace.FreezeNote)
 	case k.Name == gate.FreezeOf:
@@ -146,6 +150,23 @@ func (e Explanation) words(k *gate.Constraint) (what, why string) {
 		what = words.Rate(k.InForce)
 	}
 	return what, why
+}
+
+// lowerings are the reasons for which a rising pace is lowered, as people say them.
+var lowerings = map[string]string{"throttled": "a refusal", "no usable answer": "a request without a usable answer", string(gate.Slow): "late answers"}
+
+// lowered returns when and after what the pace was last lowered in the newest run; "" if it was not.
+func (e Explanation) lowered() (at time.Time, after string) {
+	began := e.Newest().StartedAt
+	for _, event := range slices.Backward(e.History) {
+		if event.Time.Before(began) {
+			break
+		}
+		if r := event.Rate; r != nil && r.Learned < r.Previous && lowerings[r.Reason] != "" {
+			return event.Time, lowerings[r.Reason]
+		}
+	}
+	return at, ""
 }
 
 // ceilingWords says a window of the owner, and how much of a long one is used.
