@@ -40,7 +40,7 @@ func renderSummary(s report.Summary, columns int, c term.Caps) string {
 	page.Fact("time", s.TimeWords())
 	page.Fact("rate", s.RateWords())
 	if k := s.Limit.Limit(); s.This.Requests > 0 || k != nil && k.Blocks { // no pace limits what sent nothing
-		page.Fact("limited by", limit.Text(&s.Limit, s.At()))
+		page.Fact("limited by", limit.AtWork(&s.Limit, s.At()))
 	}
 	if s.This.Requests > 0 {
 		page.Fact("latest", limit.Failures(&s.Limit))

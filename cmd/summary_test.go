@@ -46,8 +46,9 @@ paused: tickets reached its request cap (20,000). What was saved is safe.
 
   time        83 min: fetching and saving 41 min, pacing 24 min, acme asked us
               to wait 9 min, breaker open 9 min
-  rate        2.9/s sent on average; allowed 3.2/s at the start, 1.8/s at the
-              end; 3.6/s is kept for the next run; ceiling 4.0/s
+  rate        2.9/s sent on average; allowed 3.2/s before the first answer,
+              1.8/s at the end; 3.6/s was found, from which the next run goes
+              on; ceiling 4.0/s
   gaps        1 owed: 1 planned
   saved to    ~/.local/state/collect/state.db (view tickets_issues)
 
@@ -135,11 +136,20 @@ func TestVerdictSentences(t *testing.T) {
 	}
 }
 
+// While more than was found is tried, what limits is told with the pace in force.
+func TestSummaryOfWhatIsTried(t *testing.T) {
+	s := paused()
+	s.Limit.Constraints = []gate.Constraint{{Name: gate.Learned, PerSecond: 0.6, InForce: 1.1, Since: s.Ended, Binds: true}}
+	if got, want := renderSummary(s, 120, term.Caps{}), "limited by  refusals: 1.1/s (36/min was found), last answer 0 s ago"; !strings.Contains(got, want) {
+		t.Errorf("%q is not in\n%s", want, got)
+	}
+}
+
 // The pace at the end and the one that is kept are said once if they are the same.
 func TestRateOfTheEndIsKept(t *testing.T) {
 	s := paused()
 	s.Learned, s.Ceiling = 1.8, 0
-	want := "2.9/s sent on average; allowed 3.2/s at the start, 1.8/s at the end (kept for the next run); no ceiling declared"
+	want := "2.9/s sent on average; allowed 3.2/s before the first answer, 1.8/s at the end (the next run goes on from that); no ceiling declared"
 	if got := s.RateWords(); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -149,13 +159,13 @@ func TestRateOfTheEndIsKept(t *testing.T) {
 		t.Errorf("of one request: got %q, want %q", got, want)
 	}
 	s.Begins = 0.9
-	if got, want := s.RateWords(), strings.Replace(want, "kept for the next run", "kept; the next run begins at 54/min", 1); got != want {
+	if got, want := s.RateWords(), strings.Replace(want, "the next run goes on from that", "the next run begins at 54/min", 1); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	s.Begins = 1.8
 	// A slow start is told by the minute, and the end is not: "limited by" has it, too.
 	s.RateStart = 0.8
-	want = "2.9/s sent on average; allowed 48/min at the start, 1.8/s at the end (kept for the next run); no ceiling declared"
+	want = "2.9/s sent on average; allowed 48/min before the first answer, 1.8/s at the end (the next run goes on from that); no ceiling declared"
 	if got := s.RateWords(); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -279,8 +279,9 @@ func (s Summary) TimeWords() string {
 	return text + ": " + strings.Join(said, ", ")
 }
 
-// RateWords says three figures, with what each is of: what the run sent, the pace
-// that it was allowed, and the pace that the next run goes on from.
+// RateWords says three figures, with what each is of: what the run sent, the pace that it
+// was allowed, and the pace that the next run goes on from. The first answers may move that at
+// once: they announce a limit, or a trial of more goes on.
 func (s Summary) RateWords() string {
 	if s.RateEnd <= 0 || s.This.Requests == 0 {
 		return ""
@@ -291,19 +292,22 @@ func (s Summary) RateWords() string {
 	}
 	// Each is in the unit of its own that every other screen has for it.
 	start, end, learned := words.Rate(s.RateStart), words.Rate(s.RateEnd), words.Rate(s.Learned)
-	text := fmt.Sprintf("%s sent on average; allowed %s at the start, %s at the end", words.Rate(sent), start, end)
+	text := fmt.Sprintf("%s sent on average; allowed %s before the first answer, %s at the end", words.Rate(sent), start, end)
 	if s.This.Requests == 1 { // which has no average
-		text = fmt.Sprintf("allowed %s at the start, %s at the end", start, end)
+		text = fmt.Sprintf("allowed %s before the first answer, %s at the end", start, end)
 	}
-	kept := "kept for the next run"
-	if begins := words.Rate(s.Begins); s.Begins > 0 && begins != learned {
-		kept = "kept; the next run begins at " + begins
-	}
+	begins := words.Rate(s.Begins)
+	below := s.Begins > 0 && begins != learned
 	switch {
-	case s.Learned > 0 && learned == end:
-		text += " (" + kept + ")"
-	case s.Learned > 0:
-		text += "; " + learned + " is " + kept
+	case s.Learned <= 0:
+	case learned == end && below:
+		text += " (the next run begins at " + begins + ")"
+	case learned == end:
+		text += " (the next run goes on from that)"
+	case below:
+		text += "; " + learned + " was found; the next run begins at " + begins
+	default:
+		text += "; " + learned + " was found, from which the next run goes on"
 	}
 	if s.Ceiling > 0 {
 		return text + "; ceiling " + words.Rate(s.Ceiling)
