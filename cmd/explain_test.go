@@ -233,6 +233,27 @@ func TestExplainARisingStartThatWasRefused(t *testing.T) {
 	}
 }
 
+// A run that waits for the answers of requests that hang reads no list page after page.
+func TestExplainARunThatWaitsForAnswers(t *testing.T) {
+	for active, want := range map[int][2]string{
+		0: {"the run itself: requests leave as soon as the run asks for them: a list is read page after page; 11 s a request <- this one", "Larger pages"},
+		1: {"the run itself: requests leave as soon as the run asks for them: a list is read page after page; 11 s a request <- this one", "Larger pages"},
+		8: {"the run itself: it waits for the answers to 8 requests that are on their way; 11 s a request <- this one", "Answers that come sooner: no pace brings them. 6 of the latest 32 requests failed or got no answer, and each of them takes its time."},
+	} {
+		e := paced()
+		e.Pace.Ended, e.Pace.Failed = 32, 6
+		e.Pace.Constraints = []gate.Constraint{{Name: gate.Unused, PerSecond: 0.3, Latency: 11 * time.Second, Binds: true}}
+		e.Runs[0].Outcome, e.Runs[0].StartedAt, e.Runs[0].BeatAt = collection.Running, noon.Add(-time.Minute), noon
+		e.Runs[0].Metrics.ActiveRequests = active
+		got := renderExplanation(e, 300, term.Caps{})
+		for _, want := range want {
+			if !strings.Contains(got, want) {
+				t.Errorf("%d on their way: %q is not in\n%s", active, want, got)
+			}
+		}
+	}
+}
+
 // A ceiling that is used up is no way out while the provider's own quota is.
 func TestExplainACeilingBesideAQuota(t *testing.T) {
 	e := paced()

@@ -44,8 +44,8 @@ paused: tickets reached its request cap (20,000). What was saved is safe.
   requests    14,269            43,790
   throttled   9 times           22 times
 
-  time        83 min: fetching and saving 41 min, pacing 24 min, acme asked us
-              to wait 9 min, breaker open 9 min
+  time        83 min: waiting for answers and saving 41 min, pacing 24 min, acme
+              asked us to wait 9 min, breaker open 9 min
   rate        2.9/s sent on average; allowed 3.2/s before the first answer,
               1.8/s at the end; 3.6/s was found, from which the next run goes
               on; ceiling 4.0/s
@@ -67,7 +67,7 @@ it does not know with an empty list.
   requests    0                 0
   throttled   0 times           0 times
 
-  time        2.1 s: fetching and saving 2.1 s
+  time        2.1 s: waiting for answers and saving 2.1 s
   gaps        none
 `)
 	s := paused()

@@ -126,6 +126,8 @@ func (e Explanation) words(k *gate.Constraint) (what, why string) {
 	switch {
 	case k.Name == gate.CeilingOf:
 		return e.ceilingWords(k)
+	case k.Name == gate.Unused && e.onTheWay() > 1:
+		why = fmt.Sprintf("%s: it waits for the answers to %d requests that are on their way", row.Name, e.onTheWay())
 	case k.Name == gate.Rising:
 		if at, after := e.lowered(); after != "" {
 			why = fmt.Sprintf("%s: the pace was lowered at %s after %s, and rises again: no limit is known from that yet", row.Name, words.At(at, e.Now), after)
@@ -150,6 +152,15 @@ func (e Explanation) words(k *gate.Constraint) (what, why string) {
 		what = words.Rate(k.InForce)
 	}
 	return what, why
+}
+
+// onTheWay returns how many requests of the run at work were on their way when it last said so: a list
+// that is read page after page has one.
+func (e Explanation) onTheWay() int {
+	if !e.Running(e.Now) {
+		return 0
+	}
+	return e.Newest().Metrics.ActiveRequests
 }
 
 // lowerings are the reasons for which a rising pace is lowered, as people say them.
@@ -464,7 +475,10 @@ func (e Explanation) Faster() string {
 	case b == nil:
 		return "Nothing on our side: requests are not paced."
 	}
-	text := strings.ReplaceAll(limit.For(b, limit.HeldBy(&e.Pace, b)).Do, "NAME", words.Clean(e.Name+e.Flags))
+	text := "Answers that come sooner: no pace brings them."
+	if b.Name != gate.Unused || e.onTheWay() < 2 {
+		text = strings.ReplaceAll(limit.For(b, limit.HeldBy(&e.Pace, b)).Do, "NAME", words.Clean(e.Name+e.Flags))
+	}
 	if failures := limit.Failures(&e.Pace); failures != "" && (b.Name == gate.InFlightMax || b.Name == gate.Unused) {
 		text += " " + failures + ", and each of them takes its time."
 	}

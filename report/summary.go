@@ -256,7 +256,7 @@ func (s Summary) TimeParts() (parts []TimePart) {
 		rest -= s.Waited[cause]
 	}
 	if rest >= 0 {
-		parts = append([]TimePart{{"work", "fetching and saving", rest}}, parts...)
+		parts = append([]TimePart{{"work", "waiting for answers and saving", rest}}, parts...)
 	}
 	return parts
 }
