@@ -121,7 +121,7 @@ func (a *answer) classed() {
 	case response.QuotaUsed:
 		a.again, a.outcome.QuotaUsed = true, true
 		a.outcome.Code, a.outcome.Period = a.reading.Reason, a.reading.Period
-		stop.Reason, stop.Detail = collection.RateLimited, "the provider says that a quota is used up"
+		stop.Reason, stop.Detail = collection.RateLimited, "the provider says that "+a.reading.Basis.Of()+" is used up"
 	case response.Auth:
 		stop.Reason = collection.Auth
 	default:

@@ -35,9 +35,7 @@ func (g *Governor) judge(resp *http.Response, body []byte, req *http.Request) an
 	if g.holdsSecret(r.Reason) {
 		r.Reason = ""
 	}
-	if g.holdsSecret(r.Basis.Quota) {
-		r.Basis.Quota = ""
-	}
+	r.Basis.Quota = g.quotaName(r.Basis.Quota)
 	switch verdict {
 	case collection.Accept:
 		r.Class = response.OK
@@ -75,6 +73,17 @@ func (g *Governor) judge(resp *http.Response, body []byte, req *http.Request) an
 		a.classed()
 	}
 	return a
+}
+
+// longestQuota bounds the name of a quota that is told, in bytes.
+const longestQuota = 64
+
+// quotaName returns the name that a provider gave a quota, or its code for it, as it may be told; "" if it may not.
+func (g *Governor) quotaName(name string) string {
+	if name = oneLine(name); len(name) > longestQuota || g.holdsSecret(name) {
+		return ""
+	}
+	return name
 }
 
 // wide reports whether a silence that r asks for concerns more than its route. It

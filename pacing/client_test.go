@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -313,6 +314,32 @@ func TestThrottledWithoutRetryAfter(t *testing.T) {
 			t.Errorf("throttles %+v, want one 403 without Retry-After", throttles)
 		}
 	})
+}
+
+// TestTheNameOfAQuotaIsClean: it is the provider's, and nothing that it holds reaches a terminal or shows
+// a credential.
+func TestTheNameOfAQuotaIsClean(t *testing.T) {
+	for code, want := range map[string]string{
+		"DAILY":                                            "the quota DAILY",
+		`daily_limit_exceeded\u001b[2J`:                    "the quota daily_limit_exceeded",
+		"daily_limit_exceeded_s3cr3t-of-ours":              "a quota",
+		"daily_limit_exceeded_" + strings.Repeat("x", 200): "a quota",
+	} {
+		t.Run(code[:5], func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := serve(func(w http.ResponseWriter, _ *http.Request) {
+					w.WriteHeader(429)
+					io.WriteString(w, `{"policyName": "`+code+`"}`)
+				})
+				g := govern(t, pacing.Config{Base: m, Provider: collection.Provider{Credential: "s3cr3t-of-ours", Limits: collection.Limits{Attempts: 1}}})
+				_, err := fetch(t, g)
+				stop, ok := errors.AsType[*collection.Stop](err)
+				if !ok || !strings.Contains(stop.Detail, want+" is used up") {
+					t.Errorf("%q: %v, want %s", code, err, want)
+				}
+			})
+		})
+	}
 }
 
 // TestEvents tells a short story: a throttle, a wait, a slower pace, and back.

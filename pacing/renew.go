@@ -71,6 +71,7 @@ func (g *Governor) ask(req *http.Request) answer {
 // weigh turns a complete response to a request for a credential into an answer.
 func (g *Governor) weigh(resp *http.Response, body []byte, req *http.Request) answer {
 	r := response.Read(time.Now(), resp.StatusCode, resp.Header, body)
+	r.Basis.Quota = g.quotaName(r.Basis.Quota)
 	a := answer{status: resp.StatusCode, reading: r, outcome: gate.Outcome{Hold: -1}}
 	switch r.Class {
 	case response.OK, response.Auth, response.Forbidden, response.Rejected:

@@ -38,10 +38,7 @@ func (b Basis) Name() string {
 
 // Words says why nothing leaves; "" if that is not known. The name of a quota in them is the provider's.
 func (b Basis) Words() string {
-	quota := "a quota"
-	if b.Quota != "" {
-		quota = "the quota " + b.Quota
-	}
+	quota := b.Of()
 	switch b.By {
 	case Asked:
 		return "it said when it may be asked again"
@@ -55,6 +52,14 @@ func (b Basis) Words() string {
 		return "it refused for a while and did not say for how long; its documentation does"
 	}
 	return ""
+}
+
+// Of names the quota that is used up.
+func (b Basis) Of() string {
+	if b.Quota == "" {
+		return "a quota"
+	}
+	return "the quota " + b.Quota
 }
 
 // later makes the silence of r as long as d, which follows from by, if it is shorter.
