@@ -16,6 +16,7 @@ const (
 	comebackCost    = 30               // times what the last refusal cost, before it is tried
 	comebackFar     = 4                // as many times slower: limits rarely fall further, so that it is trouble, which may be over
 	comebackSure    = 4                // times that wait, for which a pace has to hold before it is short again
+	comebackVain    = 3                // refusals of slower paces after which they are not about the pace
 	comebackAnswers = 4                // at a level on the way back
 )
 
@@ -33,6 +34,8 @@ type keptComeback struct {
 // for the next one is longer.
 type comeback struct {
 	held    float64       // the pace that had held; 0: none
+	heldFor time.Duration // and for how long
+	vain    int32         // refusals of slower paces that had held, too
 	wait    time.Duration // before it is tried
 	latest  Moment        // when it was last; less than nothing: in a run before
 	returns bool          // the probe that is under way is one
@@ -43,8 +46,12 @@ func (p *plateau) hold() {
 	if comebackGap*p.r < p.held || p.since < enough || float64(p.since) < max(comebackHeld, p.dwell()).Seconds()*p.r {
 		return
 	}
-	p.held = p.r
-	if wait := scale(p.wait, comebackSure); p.wait == 0 || float64(p.since) >= wait.Seconds()*p.r { // who counts over minutes grants more for a while
+	span := scale(interval(p.r), float64(p.since))
+	again := p.r >= p.held && 2*span >= p.heldFor
+	if p.r >= p.held || span > 2*p.heldFor { // a slower one that holds no longer is no better
+		p.held, p.heldFor, p.vain = p.r, max(span, p.heldFor), 0
+	}
+	if p.wait == 0 || again || span >= scale(p.wait, comebackSure) { // who counts over minutes grants more for a while
 		p.wait = comebackFirst
 	}
 }
@@ -82,6 +89,16 @@ func (p *plateau) comebackCosts() time.Duration {
 	return scale(p.dear, comebackCost*min(1, fell*fell))
 }
 
+// inVain reports whether the episode that has just ended tells that a slower pace does not help, and counts it: the
+// pace had held for as long as a faster one had to, and was refused all the same. One of them tells nothing.
+func (p *plateau) inVain(now Moment) bool {
+	if p.was != steady || p.weak || p.at-p.done.began < max(comebackHeld, p.dwell()) {
+		return false
+	}
+	p.vain++
+	return p.vain >= comebackVain && p.held > comebackGap*p.target
+}
+
 // lowered returns when the plateau was lowered last, or the pace that had held tried.
 func (p *plateau) lowered() Moment { return max(p.ended, p.quick, p.latest) }
 
@@ -92,7 +109,7 @@ func (p *plateau) comeBack(now Moment) {
 		p.done.begin(now)
 	}
 	p.wait = min(comebackTimes*max(p.wait, p.comebackCosts()), comebackLongest)
-	p.returns, p.latest = true, now
+	p.returns, p.latest, p.vain = true, now, 0
 	p.raise(now)
 }
 

@@ -11,6 +11,8 @@ const (
 	keptLeast = 16              // and at least so many,
 	keptMost  = 2048            // and at most: five seconds of 400 a second
 
+	pastTimes = 1.35 // what was granted in a span before, beyond which the count is of another limit
+
 	unaskedLeast = 30 * time.Second // in which nobody asks, though the pace allows it
 )
 
@@ -19,6 +21,7 @@ const (
 type delivered struct {
 	work   float64  // of all answers in this run
 	count           // that is under way
+	past            // the counts before it
 	latest []served // answers: a ring
 	head   int      // its oldest, when it is full
 }
@@ -33,6 +36,12 @@ type count struct {
 	unasked time.Duration // for so long nobody asked: between runs, or for half a minute and more in this one,
 	pause   time.Duration // the last of these
 	cut     bool          // it began with a run, and what was answered before that is not known
+}
+
+// A past is what was granted before the count that is under way.
+type past struct {
+	work float64
+	span time.Duration
 }
 
 // A served is an answer and what it cost.
@@ -58,7 +67,21 @@ func (d *delivered) observe(work float64, idle time.Duration, now Moment) {
 }
 
 // begin begins a new count.
-func (d *delivered) begin(now Moment) { d.count = count{began: now, before: d.work} }
+func (d *delivered) begin(now Moment) {
+	if d.past.span > longOutage { // what was granted lately counts more
+		d.past.work, d.past.span = d.past.work/2, d.past.span/2
+	}
+	d.past.work += d.counted()
+	d.past.span += now - d.began
+	d.count = count{began: now, before: d.work}
+}
+
+// refutes reports whether more was granted before the count than it would leave room for, if the span until now were
+// one of those in which the provider counts.
+func (d *delivered) refutes(now Moment) bool {
+	span := now - d.began
+	return d.past.work*min(1, span.Seconds()/d.past.span.Seconds()) > pastTimes*d.counted()
+}
 
 // goOn goes on with the count of an earlier run, which ended age ago. Its beginning counts
 // from the first request that is asked for: see Next. While everything was refused,

@@ -16,10 +16,11 @@ const (
 	pauseDoublings = 12                     // at most
 	suspicionMost  = 2                      // lone refusals in that time that are taken for chance
 
-	weakOutage = 30 * time.Second // a weak episode that lasts longer is an outage
-	briefTries = 2                // or one in which so many probes were refused with a bare 503, one by one
-	longOutage = 10 * time.Minute // and any that lasts longer is, or a quota
-	banShare   = 0.7              // of the pace that was forbidden
+	weakOutage   = 30 * time.Second // a weak episode that lasts longer is an outage
+	briefTries   = 2                // or one in which so many probes were refused with a bare 503, one by one
+	longOutage   = 10 * time.Minute // and any that lasts longer is, or a quota
+	silenceLeast = 10               // requests left out, from which on a silence is long
+	banShare     = 0.7              // of the pace that was forbidden
 )
 
 // An episode lasts from a refusal to the first answer to a request that left
@@ -194,6 +195,13 @@ func (p *plateau) recover(now Moment) {
 		return
 	}
 	switch {
+	case p.oneOff(now), p.inVain(now):
+		p.done.past = past{} // another one soon is no chance
+		p.done.begin(now)
+		p.climb(margin * min(p.target, p.from))
+		if p.held > comebackGap*p.target && now-p.latest >= p.wait {
+			p.comeBack(now)
+		}
 	case p.spent, p.away() && p.target == 0: // without a plateau, the start goes on
 		p.done.begin(now)
 		p.resume()
@@ -233,6 +241,12 @@ func (p *plateau) away() bool {
 	}
 	again := !p.weak && (p.lasted > p.at-p.done.began || p.dear > longOutage)
 	return p.lasted > longOutage && !again
+}
+
+// oneOff reports whether the episode that has just ended was a long silence that says nothing of the pace: before it,
+// more was granted in less time. If the provider counted in spans of that length, it would not have been.
+func (p *plateau) oneOff(now Moment) bool {
+	return p.target > 0 && !p.weak && p.lasted >= max(windowLeast, silenceLeast*interval(p.from)) && p.mostlyBlocked(now) && p.done.refutes(now)
 }
 
 // brief reports whether a weak episode was an outage, though a short one: what was lost was lost

@@ -83,7 +83,7 @@ func (p *plateau) counted(now Moment) float64 {
 
 // learn returns the plateau that the episode which has just ended calls for.
 func (p *plateau) learn(now Moment) float64 {
-	idle := float64(p.lasted+p.losses.unseen) > blockShare*float64(now-p.done.began)
+	idle := p.mostlyBlocked(now)
 	cut := p.done.cut && p.at-p.done.began < max(p.window, usualWindow(p.lasted)) || // what the run before used of the window is not counted
 		float64(p.done.unasked) > blockShare*float64(now-p.done.began) // nor what might have been had
 	est := p.estimated(now)
@@ -138,6 +138,11 @@ func (p *plateau) learn(now Moment) float64 {
 	}
 	p.known, p.every, p.agreed = est, probeLeast, 0
 	return safe
+}
+
+// mostlyBlocked reports whether much of the count is the block that ended it.
+func (p *plateau) mostlyBlocked(now Moment) bool {
+	return float64(p.lasted+p.losses.unseen) > blockShare*float64(now-p.done.began)
 }
 
 // between returns the plateau after a block that is longer than any window, and

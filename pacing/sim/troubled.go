@@ -1,6 +1,10 @@
 package sim
 
-import "math"
+import (
+	"math"
+	"net/http"
+	"strconv"
+)
 
 // Troubled returns providers that fail in the ordinary ways, whatever the pace is: most of what fails
 // has nothing to do with a limit.
@@ -17,6 +21,11 @@ func Troubled() []Family {
 		}},
 		{"deploy-503", "503 for 3 to 20 s in every 2 to 15 min; a token bucket or no limit, bare 429", true, false, func(d *draw) model {
 			return d.nowAndThen(3, 20, reply{status: 503, absent: true, latency: 0.02})
+		}},
+		{"blocked-429", "429 to everything for 10 to 120 s in every 4 to 15 min, half of them with Retry-After; a token bucket or no limit, bare 429", true, false, func(d *draw) model {
+			m := &failing{counting: *d.limitOrNone(), every: d.between(240, 900), length: d.between(10, 120), share: 1, said: reply{status: 429, absent: true, latency: 0.02}}
+			m.told = d.rng.IntN(2) == 0
+			return m
 		}},
 		{"broken-502", "one of 3 to 50 servers is broken: 502; a token bucket or no limit, bare 429", true, false, func(d *draw) model {
 			return d.broken(reply{status: 502, absent: true, latency: 0.02}, 1/d.between(3, 50))
@@ -50,6 +59,7 @@ type failing struct {
 	every, length float64 // seconds
 	share         float64
 	said          reply
+	told          bool // it says when this ends
 }
 
 // capacity is what is left when each request that fails takes its turn. The best client does not wait for what is
@@ -63,7 +73,11 @@ func (f *failing) capacity(now float64) float64 {
 
 func (f *failing) answer(now, cost float64, inFlight int) reply {
 	if math.Mod(now, f.every) >= f.every-f.length && f.rng.Float64() < f.share {
-		return f.said
+		said := f.said
+		if f.told {
+			said.header = http.Header{"Retry-After": {strconv.Itoa(int(math.Ceil(f.every - math.Mod(now, f.every))))}}
+		}
+		return said
 	}
 	return f.counting.answer(now, cost, inFlight)
 }
