@@ -45,3 +45,20 @@ func TestPlacesAreRemembered(t *testing.T) {
 		}
 	}
 }
+
+// TestTrustIsEarnedBesidePlaces: where the bound that was earned holds the pace back, clean answers raise it, also if the
+// provider was once found to count what is in flight.
+func TestTrustIsEarnedBesidePlaces(t *testing.T) {
+	var m law.Memory
+	if err := json.Unmarshal([]byte(`{"interval_ns": 125000000, "plateau": {"target_per_second": 8, "in_flight": 3, "probe_every": 256,
+		"earned_per_second": 8, "spoke": true}}`), &m); err != nil {
+		t.Fatal(err)
+	}
+	r := begin(t, &provider{}, m, time.Hour)
+	r.workers, r.answer = 2, func(*provider) (law.Outcome, time.Duration) { return granted(true), 100 * ms }
+	answered := r.until(time.Hour + 3*time.Minute)
+	kept := r.law.Keep()
+	if earned := kept.Earned(); earned < 16 || answered < 2200 {
+		t.Errorf("%d answers in 3 min, and %v/s are earned, want some 2,400, and 16 or more", answered, earned)
+	}
+}

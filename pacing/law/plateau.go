@@ -278,6 +278,9 @@ func (p *plateau) answer(d *Ticket, o *Outcome, now Moment) {
 	if p.inFlight.capped() {
 		p.inFlight.widen(p.calmed(now) == 0)
 		if p.known == 0 { // no pace was refused: that of the owner is right
+			if d.bound {
+				p.earn()
+			}
 			p.r = min(p.bound(), 2*p.r)
 			return
 		}
