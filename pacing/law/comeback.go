@@ -96,7 +96,7 @@ func (p *plateau) inVain(now Moment) bool {
 		return false
 	}
 	p.vain++
-	return p.vain >= comebackVain && p.held > comebackGap*p.target
+	return p.vain >= comebackVain && p.held > comebackGap*p.target && now-p.latest >= p.wait
 }
 
 // lowered returns when the plateau was lowered last, or the pace that had held tried.

@@ -195,13 +195,14 @@ func (p *plateau) recover(now Moment) {
 		return
 	}
 	switch {
-	case p.oneOff(now), p.inVain(now):
+	case p.inVain(now):
+		p.climb(p.target)
+		p.done.begin(now)
+		p.comeBack(now)
+	case p.oneOff(now):
 		p.done.past = past{} // another one soon is no chance
 		p.done.begin(now)
 		p.climb(margin * min(p.target, p.from))
-		if p.held > comebackGap*p.target && now-p.latest >= p.wait {
-			p.comeBack(now)
-		}
 	case p.spent, p.away() && p.target == 0: // without a plateau, the start goes on
 		p.done.begin(now)
 		p.resume()
