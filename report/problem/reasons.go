@@ -107,7 +107,7 @@ var reasons = map[collection.Reason]reasonRow{
 	},
 	collection.Gone: {
 		row{"W0609", LevelWarning, ExitOK, NeedsNothing, false, piece("%s says that %s is gone for good%s")}, "gone for good",
-		"the provider says that this piece is gone for good, and the connector file says that this is normal",
+		"the provider says with a 410 that this piece is gone for good, or the connector file says so of its answer",
 		"nothing: it is shown, and not owed",
 	},
 	collection.Differs: {
