@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -50,15 +51,17 @@ func (t *once) RoundTrip(req *http.Request) (*http.Response, error) {
 			t.http1.Store(resp.ProtoMajor == 1)
 			return resp, nil
 		}
-		switch unused := time.Duration(idle.Load()); {
-		case !unique || unused < 0 || answered.Load() || ctx.Err() != nil:
-			return nil, err
-		case !sent.Load(): // the connection was closed before, and another one is used now
-		case unused >= idleLeast:
-			return nil, idleError{fmt.Errorf("a connection that was not used for %v: %w", unused.Round(time.Millisecond), err)}
-		default:
+		unused := time.Duration(idle.Load())
+		if !unique || unused < 0 || answered.Load() || ctx.Err() != nil {
 			return nil, err
 		}
+		if !sent.Load() { // the connection was closed before, and another one is used now
+			continue
+		}
+		if unused >= idleLeast {
+			err = idleError{fmt.Errorf("a connection that was not used for %v: %w", unused.Round(time.Millisecond), err)}
+		}
+		return nil, err
 	}
 }
 
@@ -78,7 +81,7 @@ func (t *once) unique(req *http.Request) (*http.Request, bool, error) {
 		}
 		req.Body = body
 	case req.Method == http.MethodGet || req.Method == http.MethodHead || req.Method == http.MethodOptions:
-		req.Body = io.NopCloser(noBytes{})
+		req.Body = io.NopCloser(strings.NewReader(""))
 	default:
 		return req, false, nil
 	}
@@ -92,8 +95,3 @@ func (t *once) CloseIdleConnections() {
 		c.CloseIdleConnections()
 	}
 }
-
-// noBytes is an empty body that net/http does not know to be empty.
-type noBytes struct{}
-
-func (noBytes) Read([]byte) (int, error) { return 0, io.EOF }

@@ -297,7 +297,7 @@ type ending struct {
 	in   time.Duration
 }
 
-// unknown is the time of an ending of which none is known.
+// unknown stands for the time of an ending whose time is not known.
 const unknown = time.Duration(math.MaxInt64)
 
 // limits says the request cap and the time limit: of the run at work, or of each run by the
@@ -475,9 +475,9 @@ func (e Explanation) Faster() string {
 	case b == nil:
 		return "Nothing on our side: requests are not paced."
 	}
-	text := "Answers that come sooner: no pace brings them."
-	if b.Name != gate.Unused || e.onTheWay() < 2 {
-		text = strings.ReplaceAll(limit.For(b, limit.HeldBy(&e.Pace, b)).Do, "NAME", words.Clean(e.Name+e.Flags))
+	text := strings.ReplaceAll(limit.For(b, limit.HeldBy(&e.Pace, b)).Do, "NAME", words.Clean(e.Name+e.Flags))
+	if b.Name == gate.Unused && e.onTheWay() > 1 {
+		text = "Answers that come sooner: no pace brings them."
 	}
 	if failures := limit.Failures(&e.Pace); failures != "" && (b.Name == gate.InFlightMax || b.Name == gate.Unused) {
 		text += " " + failures + ", and each of them takes its time."

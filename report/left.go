@@ -52,7 +52,7 @@ func (e Explanation) Left() *workLeft {
 
 // takes returns how long requests take under the limits of the pace; 0 if none
 // leaves, or nothing is paced, and a negative time if they need more than is left of
-// a quota of which it is not said when there is more.
+// a quota, and the provider does not say when it grants more.
 func (e Explanation) takes(requests int64) time.Duration {
 	var longest time.Duration
 	for _, k := range e.Pace.Constraints {

@@ -113,7 +113,7 @@ func TestBeatSaysThatAWaitGrew(t *testing.T) {
 	})
 }
 
-// TestBeatSaysWhatEndsTheRun: the limits that it was begun with are known to nobody else.
+// TestBeatSaysWhatEndsTheRun: only the run knows the limits that it was started with, so its beats say them.
 func TestBeatSaysWhatEndsTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()

@@ -143,7 +143,7 @@ func (g *Gate) window(w *ceiling.Window, now law.Moment) Constraint {
 	return c
 }
 
-// Untouched returns what a ceiling is of which nothing is used.
+// Untouched returns the constraint of a ceiling before any of it is used.
 func Untouched(allowed collection.Ceiling) Constraint {
 	c := Constraint{Name: CeilingOf, Window: allowed.Per, Count: allowed.Count}
 	if c.Count > 0 && c.Window < response.BudgetFrom {

@@ -21,7 +21,7 @@ const (
 type delivered struct {
 	work   float64  // of all answers in this run
 	count           // that is under way
-	past            // the counts before it
+	past   past     // the counts before it
 	latest []served // answers: a ring
 	head   int      // its oldest, when it is full
 }

@@ -16,7 +16,7 @@ const (
 	Asked      = "asked"      // Retry-After, or what stands for it in the body
 	Announced  = "announced"  // a limit that is announced is used up, and when there is more is, too
 	UsedUp     = "used_up"    // a quota is, and when there is more was not said
-	Window     = "window"     // a limit that is announced is used up, of which only the window is known
+	Window     = "window"     // an announced limit is used up, and only the length of its window is known
 	Documented = "documented" // a refusal without a time; how long to wait is in the provider's documentation
 )
 

@@ -8,7 +8,7 @@ import (
 	"collect/pacing/response"
 )
 
-// TestBasis: a silence says what it follows from, and of which quota.
+// TestBasis: a reading says why there is a silence, and which quota is used up.
 func TestBasis(t *testing.T) {
 	const secondary = `{"message": "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."}`
 	header := func(pairs ...string) http.Header {

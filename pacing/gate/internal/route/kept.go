@@ -141,9 +141,7 @@ func (t *Table) Restore(all []Kept, tried int, clock *timeline.Timeline, recorde
 		if k.Name == r.name {
 			r.key = k.Key
 		}
-		if hold := clock.Of(k.Hold); hold > r.Hold {
-			r.Hold, r.Basis = hold, k.Basis
-		}
+		r.hold(clock.Of(k.Hold), k.Basis)
 		r.Reserve = max(r.Reserve, clock.Of(k.Reserve))
 		if k.Most >= announcedSlowest && !math.IsInf(k.Most, 1) {
 			r.Most, r.Told = k.Most, clock.Of(k.Told)

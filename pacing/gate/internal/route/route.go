@@ -45,6 +45,13 @@ type Route struct {
 // Key returns the provider's name of r; "": not known.
 func (r *Route) Key() string { return r.key }
 
+// hold leaves r alone until then at least, for the reason of the longest silence.
+func (r *Route) hold(until law.Moment, basis *response.Basis) {
+	if until > r.Hold {
+		r.Hold, r.Basis = until, basis
+	}
+}
+
 // Label returns what people know r by; "" for that of all.
 func (r *Route) Label() string {
 	if r.trial != nil && r.key == "" {

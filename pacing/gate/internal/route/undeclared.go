@@ -100,9 +100,7 @@ func (t *Table) join(r *Route, now law.Moment) {
 		next.Restore(m.Part(1+r.Pace.Rate()/way.Pace.Rate()), 0)
 		way.Pace = next
 	}
-	if r.Hold > way.Hold {
-		way.Hold, way.Basis = r.Hold, r.Basis
-	}
+	way.hold(r.Hold, r.Basis)
 	way.Reserve = max(way.Reserve, r.Reserve)
 	i := slices.Index(t.All, r)
 	t.All = slices.Delete(t.All, i, i+1)
