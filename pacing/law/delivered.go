@@ -83,6 +83,14 @@ func (d *delivered) refutes(now Moment) bool {
 	return d.past.work*min(1, span.Seconds()/d.past.span.Seconds()) > pastTimes*d.counted()
 }
 
+// shorten makes the count that is under way begin at a moment when it was c, if enough was answered since.
+func (d *delivered) shorten(c count) {
+	if n := d.answers - c.answers; c.began > max(0, d.began) && n >= enough {
+		c.answers = n
+		d.count = c
+	}
+}
+
 // goOn goes on with the count of an earlier run, which ended age ago. Its beginning counts
 // from the first request that is asked for: see Next. While everything was refused,
 // nothing was missed.

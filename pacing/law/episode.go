@@ -65,7 +65,7 @@ func (p *plateau) refuse(d *Ticket, o *Outcome, now Moment) {
 		p.lose(d, &Outcome{Signal: Failed, Overdue: true}, now)
 		return
 	case o.Weak:
-		p.lones.refused(max(p.wanted(), p.doubt))
+		p.lones.refused(max(p.wanted(), p.doubt), &p.done, now)
 		if p.doubt == 0 && p.byChance() {
 			p.suspect(now)
 			return
@@ -217,6 +217,9 @@ func (p *plateau) recover(now Moment) {
 		p.measure()
 		p.slowBeyond = false // the refusal tells of another limit
 		known := p.known
+		if p.weak && !p.losses.drops() {
+			p.done.shorten(p.lones.first) // whoever has a limit had nothing left then
+		}
 		p.climb(p.learn(now))
 		// A refusal of the first few requests may be left over from an earlier
 		// run, so the start goes on once.

@@ -16,6 +16,8 @@ type lones struct {
 	Top    float64 `json:"per_second"`        // the highest pace at one of these 503s
 	Count  int     `json:"count,omitempty"`   // 503s since the last episode that was learned from
 	Of     int     `json:"answers,omitempty"` // answers since then, with the 503s
+
+	first count // that was under way, at the first of these 503s; none: that was in a run before
 }
 
 // answered counts an answer that is no 503.
@@ -25,9 +27,9 @@ func (l *lones) answered() {
 }
 
 // refused counts a lone 503 to a request at a pace.
-func (l *lones) refused(pace float64) {
+func (l *lones) refused(pace float64, d *delivered, now Moment) {
 	if l.Latest == 0 {
-		l.Top = 0
+		l.Top, l.first = 0, count{began: now, before: d.work, answers: d.answers}
 	}
 	l.answered()
 	l.Latest |= 1

@@ -8,7 +8,8 @@ const (
 	lossProof      = 6.0  // lost requests that were to come, if the pace makes no difference:
 	lossLess       = 0.25 // share of the expected losses up to which the slower pace helped
 	lossMore       = 2.0  // multiple of the expected losses from which the slower pace is still far too fast
-	lossLimit      = 4    // losses at the faster pace that can end its half of the trial early
+	lossLimit      = 4    // losses that can end a half of the trial early
+	lossesMost     = 0.9  // share of them by which the slower pace is made slower at most
 )
 
 // A lossTrial finds out whether requests are lost because of the pace. One of several servers that
@@ -70,11 +71,15 @@ func (p *plateau) judgeLosses(now Moment) {
 	known := l.known(t.Outcomes, now-t.began)
 	expected := t.Share * known
 	limited := t.Back && faults >= lossLimit && known >= enough && faults > t.limited()*known
-	if t.From == 0 || expected < lossProof && !limited {
+	early := expected < lossProof
+	more := early && !t.Back && faults >= max(lossLimit, lossMore*expected) && known >= enough
+	if t.From == 0 || early && !limited && !more {
 		return
 	}
 	helped := faults <= lossLess*expected
 	switch {
+	case more:
+		p.tryLess(min(faults/known, lossesMost), now)
 	case limited, !t.Back && (helped && t.Sure || faults >= max(lossMore*expected, lossTrialMost*known)):
 		p.believeTrial()
 	case !t.Back:
@@ -99,6 +104,16 @@ func (p *plateau) judgeLosses(now Moment) {
 			p.mode, p.target = startup, 0
 		}
 	}
+}
+
+// tryLess goes on with the slower half of a trial, of which a far larger share was lost than before: a limit grants what
+// is left of the pace. If it is one, no more is lost at that, so that the trial need not cost as many requests as
+// are lost at any pace.
+func (p *plateau) tryLess(share float64, now Moment) {
+	t, granted := &p.losses.trial, (1-share)*p.target
+	t.Share, t.After, t.Outcomes, t.Faults, t.began = share, min(t.After, granted), 0, 0, now
+	p.known, p.agreed = granted, 0
+	p.climb(margin * granted)
 }
 
 // believeTrial ends a trial with the verdict that the pace caused the losses.

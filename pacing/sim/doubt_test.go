@@ -39,3 +39,28 @@ func TestWhatIsInDoubtIsTried(t *testing.T) {
 		})
 	}
 }
+
+// TestBareLimitIsFound plays the first minutes at nginx's limit_req, whose bare 503s may be chance: what a broken server
+// of several would say, whatever the pace is.
+func TestBareLimitIsFound(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		about    string
+		seed     uint64
+		work     float64 // at least
+		refusals int     // at most
+	}{
+		{"a count is from the first of the 503s, and not from before, when the burst or the start made another rate of it", 508, 0.85, 12},
+		{"the same, with more of a burst", 509, 0.85, 12},
+		{"a trial in which far more is refused than before goes on at what is granted", 515, 0.95, 16},
+		{"the same at less than a request a second", 519, 0.95, 14},
+		{"the same", 528, 0.95, 14},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			got := sim.Try(family(t, "limit-req"), tc.seed, sim.Setup{For: 3 * time.Minute})
+			if got.Share < tc.work || got.Refusals > tc.refusals {
+				t.Errorf("seed %d, %s: %.0f %% of the work with %d refusals, want %.0f %% with %d", tc.seed, tc.about, 100*got.Share, got.Refusals, 100*tc.work, tc.refusals)
+			}
+		})
+	}
+}
