@@ -123,7 +123,7 @@ func describe(err error) string {
 		return err.Error()
 	case timedOut(err):
 		return "timed out"
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+	case hungUp(err):
 		return "the connection was closed before the answer"
 	case errors.As(err, new(textproto.ProtocolError)):
 		return "its header is malformed, or was cut off"
@@ -143,6 +143,12 @@ func timedOut(err error) bool {
 		return true
 	}
 	return errors.Is(err, collection.ErrLate) || errors.Is(err, errSoon)
+}
+
+// hungUp reports whether the connection was closed from the other end. Some limiters say no more than that to what is
+// too fast: nginx with limit_req_status 444, HAProxy with reject.
+func hungUp(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 // certificateFault says what is wrong with the certificate of a provider; "" if

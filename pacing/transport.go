@@ -225,7 +225,7 @@ func (g *Governor) failure(ctx context.Context, resp *http.Response, err error) 
 		fault.status = a.status
 		return fault
 	}
-	a.outcome.Signal, a.outcome.Overdue, a.again = law.Failed, timedOut(err), true
+	a.outcome.Signal, a.outcome.Overdue, a.again = law.Failed, timedOut(err) || resp == nil && hungUp(err), true
 	if _, idle := errors.AsType[idleError](err); idle { // the server closed it for its own reasons
 		a.outcome.Signal = law.Silent
 	}
