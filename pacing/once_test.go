@@ -168,3 +168,44 @@ func TestUnsentIsSentAgain(t *testing.T) {
 		}
 	}
 }
+
+// A closing limiter allows so many requests a second, and closes the connection for the others, as nginx does with
+// limit_req_status 444.
+type closing struct {
+	rate           float64
+	tokens         float64
+	filled         time.Time
+	granted, above int
+}
+
+func (c *closing) RoundTrip(*http.Request) (*http.Response, error) {
+	now := time.Now()
+	c.tokens = min(1, c.tokens+c.rate*now.Sub(c.filled).Seconds())
+	c.filled = now
+	time.Sleep(50 * time.Millisecond)
+	if c.tokens < 1 {
+		c.above++
+		return nil, io.EOF
+	}
+	c.tokens--
+	c.granted++
+	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, ProtoMajor: 1, Header: http.Header{}}, nil
+}
+
+// TestClosingLimiterIsLearned: a pace at which the provider closes connections is too fast, also where its owner declared it.
+func TestClosingLimiterIsLearned(t *testing.T) {
+	for _, ceilings := range [][]collection.Ceiling{nil, {{Count: 10, Per: time.Second}}} {
+		synctest.Test(t, func(t *testing.T) {
+			limiter := &closing{rate: 5}
+			g := govern(t, pacing.Config{Provider: collection.Provider{Ceilings: ceilings, Limits: collection.Limits{Attempts: 3}}, Base: limiter})
+			for begun := time.Now(); time.Since(begun) < 5*time.Minute; {
+				if resp, err := g.Client().Get(acme + "/records"); err == nil {
+					resp.Body.Close()
+				}
+			}
+			if limiter.granted < 900 || limiter.above < 3 || limiter.above > limiter.granted/20 {
+				t.Errorf("ceilings %v: %d answered in 5 min and %d closed, want 900 of 1500 and one in 20 at most", ceilings, limiter.granted, limiter.above)
+			}
+		})
+	}
+}

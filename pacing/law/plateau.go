@@ -182,7 +182,7 @@ func (p *plateau) OnSend(now Moment, weight float64) Ticket {
 	p.weight = cost(weight)
 	if p.flying == 0 {
 		p.idle += now - p.settled
-		if missed := now - max(p.tat, p.pause); missed > unaskedLeast && p.sent > 1 && !p.blocked { // nobody asked, or the breaker was open
+		if missed := now - max(p.tat, p.pause); missed > unaskedLeast && p.tat > 0 && !p.blocked { // nobody asked, or the breaker was open
 			p.done.unasked += missed
 		}
 	}

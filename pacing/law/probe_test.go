@@ -78,3 +78,19 @@ func TestStartWaitsForAnswers(t *testing.T) {
 		t.Errorf("%d requests are refused in five minutes, want 120 at most", refused)
 	}
 }
+
+// TestCountBeginsWithTheFirstRequest: a route is asked for as a run begins, and its stream comes minutes later. What is
+// granted until the first refusal is counted from there.
+func TestCountBeginsWithTheFirstRequest(t *testing.T) {
+	const limit = 100.0 / 60
+	p := &provider{tokens: 25}
+	r := begin(t, p, law.Memory{}, time.Hour)
+	r.answer = func(p *provider) (law.Outcome, time.Duration) { return granted(p.bucket(limit, 25)), 50 * ms }
+	r.law.Next(r.now)
+	r.now += 5 * time.Minute
+	p.filled = r.now
+	r.until(r.now + time.Minute)
+	if got := r.until(r.now + time.Minute); got < 80 || r.refused == 0 {
+		t.Errorf("%d requests in the second minute, %d refused in both; want 80 of 100, and some", got, r.refused)
+	}
+}
