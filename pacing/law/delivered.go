@@ -84,11 +84,11 @@ func (d *delivered) refutes(now Moment) bool {
 }
 
 // shorten makes the count that is under way begin at a moment when it was c, if enough was answered since.
-func (d *delivered) shorten(c count) {
-	if n := d.answers - c.answers; c.began > max(0, d.began) && n >= enough {
-		c.answers = n
-		d.count = c
+func (d *delivered) shorten(c *count) {
+	if c == nil || c.began <= d.began || d.answers-c.answers < enough {
+		return
 	}
+	d.count = count{began: c.began, before: c.before, answers: d.answers - c.answers}
 }
 
 // goOn goes on with the count of an earlier run, which ended age ago. Its beginning counts

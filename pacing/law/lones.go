@@ -17,7 +17,7 @@ type lones struct {
 	Count  int     `json:"count,omitempty"`   // 503s since the last episode that was learned from
 	Of     int     `json:"answers,omitempty"` // answers since then, with the 503s
 
-	first count // that was under way, at the first of these 503s; none: that was in a run before
+	first *count // that was under way, at the first of these 503s; nil: that was in a run before
 }
 
 // answered counts an answer that is no 503.
@@ -29,7 +29,7 @@ func (l *lones) answered() {
 // refused counts a lone 503 to a request at a pace.
 func (l *lones) refused(pace float64, d *delivered, now Moment) {
 	if l.Latest == 0 {
-		l.Top, l.first = 0, count{began: now, before: d.work, answers: d.answers}
+		l.Top, l.first = 0, &count{began: now, before: d.work, answers: d.answers}
 	}
 	l.answered()
 	l.Latest |= 1

@@ -60,6 +60,7 @@ func (p *plateau) Keep() Memory {
 		}
 		if p.lones.Latest != 0 {
 			lones := p.lones
+			lones.first = nil // its count is of this run
 			kp.Lones = &lones
 		}
 		kp.Back = p.keptComeback()
