@@ -1,6 +1,7 @@
 package law
 
 import (
+	"math"
 	"slices"
 	"time"
 )
@@ -97,6 +98,9 @@ func (d *delivered) shorten(c *count) {
 func (d *delivered) goOn(c *keptCount, age time.Duration, refused bool) {
 	answers := max(0, min(c.Answers, countMost))
 	d.count = count{began: -age - c.For, before: d.work - c.Work, answers: answers, earlier: answers, until: -age, unasked: max(0, c.Unasked), cut: c.Cut}
+	if c.Past > 0 && !math.IsInf(c.Past, 0) && c.PastFor > 0 {
+		d.past = past{c.Past, min(c.PastFor, longestCount)}
+	}
 	if !refused {
 		d.unasked, d.pause = d.unasked+age, age
 	}

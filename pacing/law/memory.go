@@ -164,9 +164,11 @@ type keptBackoff struct {
 type keptCount struct {
 	Work    float64       `json:"work"`
 	Answers int           `json:"answers"`
-	For     time.Duration `json:"for_ns"`               // until the provider was last heard,
-	Unasked time.Duration `json:"unasked_ns,omitempty"` // of which nobody asked for so long
-	Cut     bool          `json:"cut,omitempty"`        // it began with a run, and what was answered before that is not known
+	For     time.Duration `json:"for_ns"`                // until the provider was last heard,
+	Unasked time.Duration `json:"unasked_ns,omitempty"`  // of which nobody asked for so long
+	Cut     bool          `json:"cut,omitempty"`         // it began with a run, and what was answered before that is not known
+	Past    float64       `json:"work_before,omitempty"` // of the counts before it,
+	PastFor time.Duration `json:"before_ns,omitempty"`   // in so long
 }
 
 // goesOn reports whether the count goes on in a process that begins so long after the

@@ -293,3 +293,50 @@ func TestShortRunsAfterAStorm(t *testing.T) {
 		t.Errorf("after 25 runs it keeps %.2f/s, want at least 10", got)
 	}
 }
+
+// TestSilenceAfterARun: a run ends seconds after an ordinary refusal, and the first request of the next one is asked to
+// wait for a minute and a half. What the run before was granted shows that such a silence is no part of a window.
+func TestSilenceAfterARun(t *testing.T) {
+	p := &provider{tokens: 12}
+	after := 0
+	refused := func(since time.Duration) law.Result {
+		switch {
+		case since > 100*time.Second && since < 101*time.Second:
+			return law.Result{Signal: law.Throttled}
+		case since > 112*time.Second && since < 202*time.Second:
+			return law.Result{Signal: law.Throttled, Hold: 202*time.Second - since}
+		case !p.bucket(12, 12):
+			return law.Result{Signal: law.Throttled}
+		}
+		if since > 202*time.Second {
+			after++
+		}
+		return law.Result{Signal: law.Succeeded}
+	}
+	var m law.Memory
+	now := t0
+	for n, run := range []struct{ begins, ends time.Duration }{{0, 105 * time.Second}, {125 * time.Second, 262 * time.Second}} {
+		l := law.NewLearner(1, 30)
+		if n > 0 {
+			l.Restore(m, 20*time.Second)
+		}
+		for now = t0.Add(run.begins); ; {
+			at, _ := l.Next(now)
+			if at.After(t0.Add(run.ends)) {
+				break
+			}
+			now = later(now, at)
+			s := l.Send(now)
+			p.now, p.weight = now.Sub(t0), 1
+			answer := refused(now.Sub(t0))
+			now = now.Add(80 * ms)
+			if hold := l.Result(s, answer, now); hold > 0 {
+				now = now.Add(hold)
+			}
+		}
+		m = l.Keep()
+	}
+	if after < 350 {
+		t.Errorf("%d answers in the minute after the silence, want 350 of 720", after)
+	}
+}

@@ -98,7 +98,7 @@ func (p *plateau) count() *keptCount {
 	if p.heardAt == 0 { // the next run counts it anew
 		unasked -= p.done.pause
 	}
-	return &keptCount{p.done.counted(), p.done.answers, p.lastHeard() - p.done.began, unasked, p.done.cut}
+	return &keptCount{p.done.counted(), p.done.answers, p.lastHeard() - p.done.began, unasked, p.done.cut, p.done.past.work, p.done.past.span}
 }
 
 // limitedBy returns what keeps the pace from being faster.
