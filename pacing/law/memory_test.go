@@ -314,13 +314,12 @@ func TestSilenceAfterARun(t *testing.T) {
 		return law.Result{Signal: law.Succeeded}
 	}
 	var m law.Memory
-	now := t0
 	for n, run := range []struct{ begins, ends time.Duration }{{0, 105 * time.Second}, {125 * time.Second, 262 * time.Second}} {
 		l := law.NewLearner(1, 30)
 		if n > 0 {
 			l.Restore(m, 20*time.Second)
 		}
-		for now = t0.Add(run.begins); ; {
+		for now := t0.Add(run.begins); ; {
 			at, _ := l.Next(now)
 			if at.After(t0.Add(run.ends)) {
 				break
