@@ -11,6 +11,7 @@ import (
 	"net/http/httptrace"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -169,43 +170,74 @@ func TestUnsentIsSentAgain(t *testing.T) {
 	}
 }
 
-// A closing limiter allows so many requests a second, and closes the connection for the others, as nginx does with
-// limit_req_status 444.
+// A closing limiter closes the connection for what is too fast, and says nothing.
 type closing struct {
-	rate           float64
-	tokens         float64
-	filled         time.Time
+	mu             sync.Mutex
+	fits           func(now time.Time) bool
 	granted, above int
 }
 
 func (c *closing) RoundTrip(*http.Request) (*http.Response, error) {
-	now := time.Now()
-	c.tokens = min(1, c.tokens+c.rate*now.Sub(c.filled).Seconds())
-	c.filled = now
-	time.Sleep(50 * time.Millisecond)
-	if c.tokens < 1 {
+	c.mu.Lock()
+	fits := c.fits(time.Now())
+	if fits {
+		c.granted++
+	} else {
 		c.above++
+	}
+	c.mu.Unlock()
+	time.Sleep(50 * time.Millisecond)
+	if !fits {
 		return nil, io.EOF
 	}
-	c.tokens--
-	c.granted++
 	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, ProtoMajor: 1, Header: http.Header{}}, nil
+}
+
+// spaced allows requests that come a fifth of a second apart, as nginx does with limit_req and limit_req_status 444.
+func spaced() func(time.Time) bool {
+	var next time.Time
+	return func(now time.Time) bool {
+		if now.Before(next) {
+			return false
+		}
+		next = now.Add(time.Second / 5)
+		return true
+	}
+}
+
+// counted allows 50 requests in any ten seconds and counts those that it refuses, as HAProxy does with http_req_rate and
+// reject.
+func counted() func(time.Time) bool {
+	var came []time.Time
+	return func(now time.Time) bool {
+		came = slices.DeleteFunc(append(came, now), func(at time.Time) bool { return now.Sub(at) >= 10*time.Second })
+		return len(came) <= 50
+	}
 }
 
 // TestClosingLimiterIsLearned: a pace at which the provider closes connections is too fast, also where its owner declared it.
 func TestClosingLimiterIsLearned(t *testing.T) {
-	for _, ceilings := range [][]collection.Ceiling{nil, {{Count: 10, Per: time.Second}}} {
-		synctest.Test(t, func(t *testing.T) {
-			limiter := &closing{rate: 5}
-			g := govern(t, pacing.Config{Provider: collection.Provider{Ceilings: ceilings, Limits: collection.Limits{Attempts: 3}}, Base: limiter})
-			for begun := time.Now(); time.Since(begun) < 5*time.Minute; {
-				if resp, err := g.Client().Get(acme + "/records"); err == nil {
-					resp.Body.Close()
+	for name, limit := range map[string]func() func(time.Time) bool{"spaced": spaced, "counted": counted} {
+		for _, ceilings := range [][]collection.Ceiling{nil, {{Count: 10, Per: time.Second}}} {
+			synctest.Test(t, func(t *testing.T) {
+				limiter := &closing{fits: limit()}
+				g := govern(t, pacing.Config{Provider: collection.Provider{Ceilings: ceilings, Limits: collection.Limits{Attempts: 3}}, Base: limiter})
+				var work sync.WaitGroup
+				begun := time.Now()
+				for range 8 {
+					work.Go(func() {
+						for time.Since(begun) < 5*time.Minute {
+							if resp, err := g.Client().Get(acme + "/records"); err == nil {
+								resp.Body.Close()
+							}
+						}
+					})
 				}
-			}
-			if limiter.granted < 900 || limiter.above < 3 || limiter.above > limiter.granted/20 {
-				t.Errorf("ceilings %v: %d answered in 5 min and %d closed, want 900 of 1500 and one in 20 at most", ceilings, limiter.granted, limiter.above)
-			}
-		})
+				work.Wait()
+				if limiter.granted < 900 || limiter.above < 3 || limiter.above > limiter.granted/20 {
+					t.Errorf("%s, ceilings %v: %d answered in 5 min and %d closed, want 900 of 1500 and one in 20 at most", name, ceilings, limiter.granted, limiter.above)
+				}
+			})
+		}
 	}
 }

@@ -46,6 +46,7 @@ type episode struct {
 	doubt     float64       // the pace before a refusal that may be by chance; 0: there was none
 	suspicion float64       // lone weak refusals lately
 	dear      time.Duration // what the last refusal cost that was learned from
+	outage    bool          // the last one was taken for an outage
 }
 
 // refuse begins an episode, or goes on with it. What left before the decrease
@@ -194,7 +195,13 @@ func (p *plateau) recover(now Moment) {
 		p.resume()
 		return
 	}
+	recurs := p.recurs()
+	p.outage = !recurs && p.away()
 	switch {
+	case recurs:
+		p.dear, p.tooFast = p.lasted, p.from
+		p.climb(p.between(p.counted(now)))
+		p.done.begin(now)
 	case p.inVain(now):
 		p.climb(p.target)
 		p.done.begin(now)
@@ -203,10 +210,10 @@ func (p *plateau) recover(now Moment) {
 		p.done.past = past{} // another one soon is no chance
 		p.done.begin(now)
 		p.climb(margin * min(p.target, p.from))
-	case p.spent, p.away() && p.target == 0: // without a plateau, the start goes on
+	case p.spent, p.outage && p.target == 0: // without a plateau, the start goes on
 		p.done.begin(now)
 		p.resume()
-	case p.away():
+	case p.outage:
 		p.done.begin(now)
 		p.climb(p.target)
 		p.lasted = p.dear // an outage does not tell how long the next refusal lasts
@@ -245,6 +252,13 @@ func (p *plateau) away() bool {
 	}
 	again := !p.weak && (p.lasted > p.at-p.done.began || p.dear > longOutage)
 	return p.lasted > longOutage && !again
+}
+
+// recurs reports whether the episode that has just ended was no outage, though it looked like one, as the one before it
+// did: it came back with the pace, after less work than it lasted. A limiter that counts what it refuses as well, and says
+// nothing, is quiet until it was left alone for a while.
+func (p *plateau) recurs() bool {
+	return p.outage && p.losses.drops() && p.lasted > p.at-p.done.began
 }
 
 // oneOff reports whether the episode that has just ended was a long silence that says nothing of the pace: before it,
