@@ -1,4 +1,5 @@
 // Package desk gives turns at one gate, in order of arrival, but for a request that finds out what the others wait for.
+// Several processes take turns.
 //
 // Attempts that ask to leave stand in one line, whatever they wait for: those of
 // one run, or of all processes that share an account. A [Desk] asks the gate for each of them, sleeps for all of them with
@@ -65,7 +66,7 @@ type Turn struct {
 type Desk struct {
 	mu     sync.Mutex
 	gate   *gate.Gate
-	line   []*Turn // in order of arrival, but for those that go ahead
+	line   []*Turn // in the order of their turns
 	timer  *time.Timer
 	saving int // saves under way; nothing leaves meanwhile
 	ended  error
@@ -89,11 +90,7 @@ func (d *Desk) Enter(ctx context.Context, t *Turn) (gate.Pass, error) {
 		return t.pass, t.err
 	}
 	t.done = make(chan struct{})
-	if t.Request.Ahead {
-		d.line = slices.Insert(d.line, 0, t)
-	} else {
-		d.line = append(d.line, t)
-	}
+	d.line = slices.Insert(d.line, d.place(&t.Request), t)
 	d.dispatch(t.since)
 	d.mu.Unlock()
 
@@ -111,6 +108,31 @@ func (d *Desk) Enter(ctx context.Context, t *Turn) (gate.Pass, error) {
 	}
 	t.Slept = time.Now().After(t.since)
 	return t.pass, t.err
+}
+
+// place returns where in the line r stands: behind those of its own process, and before those of another one
+// that has more before it. A process that asks for one page after the other would otherwise wait each time for all that one
+// with many requests at once has in line.
+func (d *Desk) place(r *gate.Request) int {
+	if r.Ahead {
+		return 0
+	}
+	own := 0
+	for _, t := range d.line {
+		if t.Request.Party == r.Party {
+			own++
+		}
+	}
+	if own == len(d.line) {
+		return own
+	}
+	before := map[int]int{}
+	for i, t := range d.line {
+		if before[t.Request.Party]++; before[t.Request.Party] > own+1 {
+			return i
+		}
+	}
+	return len(d.line)
 }
 
 // withdraw takes t out of the line, unless it has had its turn.
