@@ -258,7 +258,7 @@ func (p *plateau) away() bool {
 // did: it came back with the pace, after less work than it lasted. A limiter that counts what it refuses as well, and says
 // nothing, is quiet until it was left alone for a while.
 func (p *plateau) recurs() bool {
-	return p.outage && p.losses.drops() && p.lasted > p.at-p.done.began
+	return p.outage && p.losses.drops() && p.done.answers >= enough && p.lasted > p.at-p.done.began
 }
 
 // oneOff reports whether the episode that has just ended was a long silence that says nothing of the pace: before it,
