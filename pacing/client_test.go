@@ -30,7 +30,7 @@ func TestSingleWait(t *testing.T) {
 		{"pacing", collection.Provider{StartPerSecond: 0.1}, "1", 20 * time.Second, 20 * time.Second, collection.WaitPacing},
 		{"Retry-After", collection.Provider{StartPerSecond: 0.1}, "45", 45*time.Second + 50*ms, 45*time.Second + 150*ms, collection.WaitRetryAfter},
 		{"ceiling", collection.Provider{Unpaced: true, Ceilings: []collection.Ceiling{{Count: 1, Per: 50 * time.Second}}}, "45",
-			50 * time.Second, 50 * time.Second, collection.WaitWindow},
+			50*time.Second + 50*ms, 50*time.Second + 50*ms, collection.WaitWindow},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

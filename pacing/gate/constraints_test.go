@@ -8,6 +8,7 @@ import (
 
 	"collect/collection"
 	"collect/pacing/gate"
+	"collect/pacing/gate/internal/ceiling"
 	"collect/pacing/law"
 	"collect/pacing/response"
 )
@@ -50,7 +51,7 @@ const everything = `{"version":1,"recorded_at":"2026-11-21T10:00:00Z",
 	"clamp":{"share":0.75,"since":"2026-11-21T09:59:50Z"},
 	"windows":[
 		{"per":1000000000,"count":4,"log":[{"at":"2026-11-21T09:59:59.5Z","n":4}]},
-		{"per":3600000000000,"count":100,"log":[{"at":"2026-11-21T09:00:00Z","n":7},{"at":"2026-11-21T09:30:00Z","n":50}],"ahead":50},
+		{"per":3600000000000,"count":100,"log":[{"at":"2026-11-21T08:59:59.95Z","n":7},{"at":"2026-11-21T09:30:00Z","n":50}],"ahead":50},
 		{"per":86400000000000,"count":1000,"log":[{"at":"2026-11-20T10:00:01Z","n":-5},{"at":"2026-11-20T10:00:01Z","n":9}],"ahead":1001}],
 	"routes":[{"announced_per_second":3,"announced_at":"2026-11-21T09:59:30Z"},
 		{"name":"search","memory":{"interval_ns":2000000000,"heard_at":"2026-11-21T09:59:55Z"},"hold_until":"2026-11-21T12:00:00Z"},
@@ -59,6 +60,9 @@ const everything = `{"version":1,"recorded_at":"2026-11-21T10:00:00Z",
 // TestInspectTellsEverything that limits the pace, how much, and since when.
 func TestInspectTellsEverything(t *testing.T) {
 	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	hour := func(left time.Duration) string {
+		return fmt.Sprintf("ceiling() 100 of 100 in 1h0m0s until %v blocks binds", left+ceiling.Transit)
+	}
 	for _, tc := range []struct {
 		after time.Duration
 		want  []string
@@ -69,7 +73,7 @@ func TestInspectTellsEverything(t *testing.T) {
 			"hold() until 20s blocks",
 			"reserve() until 30s blocks",
 			"ceiling() 4 of 4 in 1s 4/s",
-			"ceiling() 100 of 100 in 1h0m0s until 30m0s blocks binds",
+			hour(30 * time.Minute),
 			"ceiling() 9 of 1000 in 24h0m0s",
 			"clamp() 3/s since -10s",
 			"learned() 2/s since -1m0s",
@@ -83,7 +87,7 @@ func TestInspectTellsEverything(t *testing.T) {
 			"breaker() until 20s blocks",
 			"reserve() until 10s blocks",
 			"ceiling() 0 of 4 in 1s 4/s",
-			"ceiling() 100 of 100 in 1h0m0s until 29m40s blocks binds",
+			hour(30*time.Minute - 20*time.Second),
 		}},
 		{40 * time.Second, []string{
 			"freeze() until 9m20s blocks",
@@ -93,7 +97,7 @@ func TestInspectTellsEverything(t *testing.T) {
 			"freeze() until 0s",
 			"breaker() until -9m20s",
 			"ceiling() 0 of 4 in 1s 4/s",
-			"ceiling() 100 of 100 in 1h0m0s until 20m0s blocks binds",
+			hour(20 * time.Minute),
 		}},
 		{time.Hour, []string{
 			"freeze() until -50m0s",

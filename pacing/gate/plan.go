@@ -58,7 +58,7 @@ func (g *Gate) Plan(r *Request, at time.Time) Plan {
 	next, full := g.windows.Next(now, l.Units)
 	if full != nil && next > until {
 		until, cause = next, collection.WaitWindow
-		if until-paced > g.longestWait {
+		if until-paced > g.longestWait+ceiling.Transit {
 			return Plan{Stop: &collection.Stop{Reason: collection.RequestCap, NotBefore: g.clock.When(until), Detail: full.UsedUp()}}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"collect/collection"
 	"collect/pacing/gate"
+	"collect/pacing/gate/internal/ceiling"
 	"collect/pacing/inflight"
 	"collect/pacing/law"
 )
@@ -20,7 +21,7 @@ func TestLongestReasonIsWaitedFor(t *testing.T) {
 		at := func(d time.Duration) string { return t0.Add(d).Format(time.RFC3339Nano) }
 		p := collection.Provider{Unpaced: true, Reserve: 0.5, Ceilings: []collection.Ceiling{{Count: 1, Per: time.Minute}}}
 		g := resume(t, p, fmt.Appendf(nil, `{"version":1,"recorded_at":%q,"windows":[{"per":60000000000,"log":[{"at":%q,"n":1}]}],
-			"reserved_until":%q,"hold_until":%q,"breaker":{"until":%q,"trips":1}}`, at(0), at(w[0]-time.Minute), at(w[2]), at(w[3]), at(w[4])), t0)
+			"reserved_until":%q,"hold_until":%q,"breaker":{"until":%q,"trips":1}}`, at(0), at(w[0]-time.Minute-ceiling.Transit), at(w[2]), at(w[3]), at(w[4])), t0)
 		return g.Plan(&gate.Request{NotBefore: t0.Add(w[1])}, t0)
 	}
 	for i, cause := range reasons {

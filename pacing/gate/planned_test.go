@@ -6,6 +6,7 @@ import (
 
 	"collect/collection"
 	"collect/pacing/gate"
+	"collect/pacing/gate/internal/ceiling"
 	"collect/pacing/law"
 )
 
@@ -30,7 +31,7 @@ func TestUsedUpCeiling(t *testing.T) {
 			g.Settle(now, g.Leave(&gate.Request{}, now), &good)
 		}
 		g.SettleUp()
-		free := t0.Add(time.Second + tc.ceiling.Per)
+		free := t0.Add(time.Second + tc.ceiling.Per + ceiling.Transit)
 		for who, g := range map[string]*gate.Gate{"this process": g, "the next one": resume(t, p, g.Snapshot(now), now)} {
 			plan := g.Plan(&gate.Request{}, now)
 			if tc.words == "" {

@@ -8,6 +8,7 @@ import (
 
 	"collect/collection"
 	"collect/pacing/gate"
+	"collect/pacing/gate/internal/ceiling"
 )
 
 // TestSavesOfALongWindow: the state is saved before the first request of a
@@ -83,6 +84,7 @@ func TestSavedWindowIsSmall(t *testing.T) {
 // since counts as leaving now; an entry of no use does not hide those after it.
 func TestRestoredWindow(t *testing.T) {
 	const hour = `{"version":1,"recorded_at":"2026-11-21T10:00:00Z","windows":[{"per":60000000000},{"per":3600000000000,"log":[%s],"ahead":%d}]}`
+	const counted = time.Hour + ceiling.Transit
 	group := func(ago time.Duration, n int) string {
 		return fmt.Sprintf(`{"at":%q,"n":%d}`, t0.Add(-ago).Format(time.RFC3339Nano), n)
 	}
@@ -96,7 +98,7 @@ func TestRestoredWindow(t *testing.T) {
 		{group(time.Minute, -9) + "," + group(time.Minute, 3), 0, 3},
 		{group(time.Minute, 4194304), 0, 4194304},
 		{group(time.Minute, 4194305) + "," + group(time.Minute, 3), 0, 3},
-		{group(time.Hour, 5) + "," + group(time.Hour-1, 3), 0, 3},
+		{group(counted, 5) + "," + group(counted-1, 3), 0, 3},
 		{group(-time.Minute, 3), 0, 3}, // of the future: the clock was set back
 		{"", 1, 1}, {"", 10, 10}, {"", 11, 0}, {"", -1, 0},
 	} {
@@ -112,7 +114,7 @@ func TestRestoredWindow(t *testing.T) {
 				t.Errorf("[%s]: %+v is saved again", tc.log, d)
 			}
 		}
-		if later := t0.Add(time.Hour); tc.ahead == 10 && (g.Plan(&gate.Request{}, later.Add(-1)).Ready || !g.Plan(&gate.Request{}, later).Ready) {
+		if later := t0.Add(counted); tc.ahead == 10 && (g.Plan(&gate.Request{}, later.Add(-1)).Ready || !g.Plan(&gate.Request{}, later).Ready) {
 			t.Error("what may have left does not count for an hour from now")
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"collect/collection"
 	"collect/pacing/gate"
+	"collect/pacing/gate/internal/ceiling"
 	"collect/pacing/law"
 )
 
@@ -138,13 +139,13 @@ func TestTakeOverSpendsShortWindows(t *testing.T) {
 	g.Leave(&gate.Request{}, t0)
 	now := t0.Add(3 * time.Second)
 	g.TakeOver(now)
-	if got := burst(g, now.Add(7*time.Second)); got != 1 { // what is known to have left is over
+	if got := burst(g, now.Add(7*time.Second+ceiling.Transit)); got != 1 { // what is known to have left is over
 		t.Errorf("%d leave 7 s later, want 1", got)
 	}
-	if got := burst(g, now.Add(9999*ms)); got != 0 {
+	if got := burst(g, now.Add(10*time.Second+ceiling.Transit-ms)); got != 0 {
 		t.Errorf("%d leave before ten seconds, want none", got)
 	}
-	if got := burst(g, now.Add(10*time.Second)); got != 3 {
+	if got := burst(g, now.Add(10*time.Second+ceiling.Transit)); got != 3 {
 		t.Errorf("%d leave after ten seconds, want 3", got)
 	}
 	if got := burst(g, now.Add(21*time.Second)); got != 1 {

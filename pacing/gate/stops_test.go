@@ -6,6 +6,7 @@ import (
 
 	"collect/collection"
 	"collect/pacing/gate"
+	"collect/pacing/gate/internal/ceiling"
 	"collect/pacing/law"
 )
 
@@ -15,7 +16,7 @@ func TestDeadlineStopsWaits(t *testing.T) {
 	p := collection.Provider{Unpaced: true, Ceilings: []collection.Ceiling{{Count: 1, Per: 20 * time.Second}}}
 	g := open(t, p)
 	g.Settle(t0, g.Leave(&gate.Request{}, t0), &good)
-	free := t0.Add(20 * time.Second)
+	free := t0.Add(20*time.Second + ceiling.Transit)
 	for _, tc := range []struct {
 		deadline time.Time
 		stopped  bool

@@ -6,6 +6,7 @@ import (
 
 	"collect/collection"
 	"collect/pacing/gate"
+	"collect/pacing/gate/internal/ceiling"
 	"collect/pacing/law"
 )
 
@@ -48,7 +49,8 @@ func TestClockThatJumps(t *testing.T) {
 // TestSetBackByMoreThanASecond: less is two callers that overtook each other,
 // for whom no time has stood still.
 func TestSetBackByMoreThanASecond(t *testing.T) {
-	for back, over := range map[time.Duration]time.Duration{0: 20 * time.Second, time.Second: 20 * time.Second, time.Second + 1: 19*time.Second - 1} {
+	const free = 20*time.Second + ceiling.Transit
+	for back, over := range map[time.Duration]time.Duration{0: free, time.Second: free, time.Second + 1: free - time.Second - 1} {
 		g := open(t, collection.Provider{Unpaced: true, Ceilings: []collection.Ceiling{{Count: 1, Per: 10 * time.Second}}})
 		g.Plan(&gate.Request{}, t0)
 		now := t0.Add(10 * time.Second)

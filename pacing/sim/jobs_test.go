@@ -20,6 +20,9 @@ func perSecond(n int) collection.Provider {
 	return collection.Provider{Ceilings: []collection.Ceiling{{Count: n, Per: time.Second}}}
 }
 
+// granted is the most that leaves in a second of a ceiling of n a second: its window leaves 50 ms of room.
+func granted(n float64) float64 { return n / 1.05 }
+
 // TestJobsStayAsFastAsTheSecond: what a job learned is not lost to its age, nor
 // to how little one run asks for.
 func TestJobsStayAsFastAsTheSecond(t *testing.T) {

@@ -45,7 +45,7 @@ func TestOrdinaryLatencies(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var state []byte
 				took := sim.Job(sim.Plain(nil, tc.latency), sim.Owned(perSecond(ceiling), sim.Workers), records, 3*time.Hour, &state)
-				share := records / ceiling / took.Seconds()
+				share := records / granted(ceiling) / took.Seconds()
 				t.Logf("%.0f %% of the work: %v", 100*share, took)
 				if want := cmp.Or(tc.now, 0.9); share < want {
 					t.Errorf("%.0f %% of the work, want %.0f %%", 100*share, 100*want)

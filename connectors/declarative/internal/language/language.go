@@ -54,7 +54,7 @@ type ProviderSpec struct {
 	Turns          yamlfile.Scalar                   `yaml:"turns" default:"'request'" about:"with several tokens, who takes turns: each 'request', or each 'walk' where the provider binds cursors to a token" more:"; see Several tokens"`
 	TLS            *TLSSpec                          `yaml:"tls" default:"none" about:"a client certificate, and authorities that a server's may be signed by beside those of this machine" more:": '{certificate: \"${secrets.cert}\", key: \"${secrets.key}\", ca: \"${secrets.ca}\"}'; see Client certificates"`
 	Headers        yamlfile.Ordered[yamlfile.Scalar] `yaml:"headers" default:"'Accept: application/json'" about:"sent with every request, also to other origins; credentials cannot stand here"`
-	Ceiling        CeilingSpec                       `yaml:"ceiling" default:"none" about:"the most that is ever asked for; all its windows hold at once" more:": '{per_second: 2.5, per_minute: 100, per_hour: 5000, per_day: 100000}'"`
+	Ceiling        CeilingSpec                       `yaml:"ceiling" default:"none" about:"the most that is ever asked for; all its windows hold at once" more:": '{per_second: 2.5, per_minute: 100, per_hour: 5000, per_day: 100000}'; each leaves 50 ms of room, see Pace"`
 	StartPerSecond yamlfile.Number                   `yaml:"start_per_second" default:"the client's" about:"the pace of the first run, in requests a second"`
 	Pace           yamlfile.Scalar                   `yaml:"pace" default:"'on'" about:"'off' for a server that you own"`
 	PaceSpec

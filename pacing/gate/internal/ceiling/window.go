@@ -20,6 +20,15 @@ const keptGroups = 64
 // shorter one is over before a new process has sent anything that counts.
 const longWindow = time.Minute
 
+// Transit is how much longer than its length a window counts a request. The provider counts requests when they arrive: of
+// two that leave a window apart, the later one may take 50 ms less to arrive and is still in the next window there. A window
+// shorter than a second stands for a rate that is not whole, and counts a request for a twentieth of its length longer: one
+// request in 30 ms would otherwise become one in 80 ms.
+const (
+	Transit      = 50 * time.Millisecond
+	transitShare = 20
+)
+
 // A departure is a group of requests that left at, or shortly before, at.
 type departure struct {
 	At time.Time `json:"at"`
@@ -36,7 +45,7 @@ type Window struct {
 
 	declared int // what the owner declares, while an operator allows less; 0: it is Count
 
-	log    groups     // all within per, and some that are not any more
+	log    groups     // all that count, and some that are not any more
 	total  int        // requests in log
 	latest law.Moment // of the requests in log
 	ended  law.Moment // of those of the group before the newest
@@ -46,6 +55,9 @@ type Window struct {
 // fits reports whether a request that counts as n fits, even if nothing has
 // expired. One that counts as more than the ceiling fits alone.
 func (w *Window) fits(n int) bool { return w.total+n <= w.Count || w.total == 0 }
+
+// counted returns how long a request counts.
+func (w *Window) counted() time.Duration { return w.Per + min(Transit, w.Per/transitShare) }
 
 // Next returns when a request fits that counts as n; now if it does.
 func (w *Window) Next(now law.Moment, n int) law.Moment {
@@ -57,7 +69,7 @@ func (w *Window) Next(now law.Moment, n int) law.Moment {
 	for i := w.log.oldest; left > room; i++ {
 		g := w.log.at(i)
 		if left -= g.n; left <= room {
-			return g.at + w.Per
+			return g.at + w.counted()
 		}
 	}
 	return now
@@ -98,7 +110,7 @@ func InWords(d time.Duration) string {
 func (w *Window) Used() int { return w.total }
 
 func (w *Window) expire(now law.Moment) {
-	for ; w.log.len() > 0 && now-w.log.at(w.log.oldest).at >= w.Per; w.log.oldest++ {
+	for ; w.log.len() > 0 && now-w.log.at(w.log.oldest).at >= w.counted(); w.log.oldest++ {
 		w.total -= w.log.at(w.log.oldest).n
 	}
 }

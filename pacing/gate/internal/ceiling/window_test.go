@@ -39,6 +39,7 @@ func TestWindowAgainstCounting(t *testing.T) {
 		count := rapid.IntRange(1, 12).Draw(t, "count")
 		per := time.Duration(rapid.IntRange(1, 2000).Draw(t, "per ms")) * ms
 		w := newWindow(collection.Ceiling{Count: count, Per: per})
+		counted := per + min(ceiling.Transit, per/20)
 		now := t0
 		var sent []time.Time
 		for range rapid.IntRange(1, 100).Draw(t, "steps") {
@@ -46,16 +47,16 @@ func TestWindowAgainstCounting(t *testing.T) {
 			next := w.next(now)
 			recent := 0
 			for _, at := range sent {
-				if now.Sub(at) < per {
+				if now.Sub(at) < counted {
 					recent++
 				}
 			}
 			if fits := recent < count; fits != next.IsZero() {
-				t.Fatalf("%d of %d were sent in the last %v, and next is %v", recent, count, per, next)
+				t.Fatalf("%d of %d were sent in the last %v, and next is %v", recent, count, counted, next)
 			}
 			if !next.IsZero() {
 				held++
-				if want := sent[len(sent)-count].Add(per); !next.Equal(want) {
+				if want := sent[len(sent)-count].Add(counted); !next.Equal(want) {
 					t.Fatalf("next is in %v, want %v", next.Sub(now), want.Sub(now))
 				}
 				now = next
