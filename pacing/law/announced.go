@@ -73,7 +73,7 @@ func (p *plateau) announce(d *Ticket, o *Outcome, refused bool, now Moment) {
 			if p.mode == following {
 				followed = p.news
 			}
-			g.see(d, q, followed, now)
+			g.see(d, q, followed, p.sent, now)
 		}
 		isShort := q.Limit >= 1 && g.told <= shortWindow
 		if !isShort && p.short != nil && q.Name == p.short.name {
@@ -141,7 +141,14 @@ func (b *bulletin) gauge(q *response.Quota, now Moment) *gauge {
 	if g.ends == 0 { // also of one that an earlier run saw
 		g.ends = now + q.Reset
 	}
-	if told := cmp.Or(max(0, q.Window), max(g.told, q.Reset)); told != g.told || q.Limit != g.limit {
+	told := cmp.Or(max(0, q.Window), max(g.told, q.Reset))
+	switch {
+	case g.shown && told <= shortWindow && q.Limit == g.limit: // a longer reset was rounded by more
+		if g.length == g.told { // which bounded the mean
+			g.length = told
+		}
+		g.told = told
+	case told != g.told || q.Limit != g.limit:
 		*g = gauge{name: q.Name, limit: q.Limit, told: told, length: told, ends: g.ends}
 	}
 	return g
@@ -256,7 +263,7 @@ func (p *plateau) silence(o *Outcome, now Moment) time.Duration {
 		return o.Hold
 	}
 	for _, q := range o.Windows {
-		if q.Remaining == 0 && (q.Name != s.name || q.Unit != "" || q.Reset != o.Hold) {
+		if q.Remaining == 0 && (q.Name != s.name || q.Unit != "" || q.Reset < o.Hold) {
 			return o.Hold
 		}
 	}
@@ -291,7 +298,7 @@ func (p *plateau) disbelieve(now Moment) {
 	b.doubted = now + min(disbelievedMost, span<<min(b.strikes, 12))
 	b.strikes++
 	for _, g := range b.gauges {
-		g.length, g.raised = g.told, false
+		g.length, g.raised, g.shown = g.told, false, false
 	}
 }
 

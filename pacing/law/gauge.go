@@ -36,6 +36,7 @@ type gauge struct {
 	began Moment // departure of the first request in the window that began last; 0: none showed
 	from  Moment // departure of the last request before the first of some rises in a row
 	rises int    // since then
+	shown bool   // length is the mean of such a row
 
 	emptied int    // windows in a row that were used up by others,
 	empty   Moment // the last of them until then
@@ -68,12 +69,12 @@ func (g *gauge) left(reset time.Duration, now Moment) time.Duration {
 
 // see takes what the answer to d says. pace is the announced one that is
 // followed; 0: none is.
-func (g *gauge) see(d *Ticket, q *response.Quota, pace float64, now Moment) {
+func (g *gauge) see(d *Ticket, q *response.Quota, pace float64, sent uint64, now Moment) {
 	if d.at < g.latest || q.Limit < 1 {
 		return // it was overtaken
 	}
 	if g.id > 0 {
-		g.rise(d, q.Remaining)
+		g.rise(d, q.Remaining, sent)
 	}
 	if g.answers == 0 {
 		g.since, g.work, g.first, g.low = now, 0, q.Remaining, q.Remaining
@@ -85,10 +86,15 @@ func (g *gauge) see(d *Ticket, q *response.Quota, pace float64, now Moment) {
 }
 
 // rise notes a window that began before d: no more is gone than left since the
-// request before it, and that is much less than was gone then.
-func (g *gauge) rise(d *Ticket, remaining float64) {
+// request before it, and that is much less than was gone then. What left after d counts
+// too, because some providers tell what remains when they send the answer. If what remains
+// of a few seconds rises by less, a window may have begun unnoticed, and the row ends.
+func (g *gauge) rise(d *Ticket, remaining float64, sent uint64) {
 	gone := g.limit - remaining
-	if remaining-g.level < max(2, gaugeLow*g.limit) || gone > float64(d.ID-g.id)*max(1, d.weight) {
+	if remaining-g.level < max(2, gaugeLow*g.limit) || gone > float64(sent-g.id)*max(1, d.weight) {
+		if remaining > g.level && g.told <= shortWindow {
+			g.from, g.rises = 0, 0
+		}
 		return
 	}
 	g.began = d.at
@@ -98,7 +104,7 @@ func (g *gauge) rise(d *Ticket, remaining float64) {
 	}
 	if n := g.rises; n > 0 && float64(n)*g.limit >= gaugeExact {
 		g.set((d.at - g.from).Seconds() / float64(n))
-		g.from, g.rises = 0, 0
+		g.from, g.rises, g.shown = 0, 0, true
 		return
 	}
 	g.rises++

@@ -19,7 +19,7 @@ const (
 // that it counts are ours, we know when that was, and need not be told.
 //
 // Whether they are, each answer says: between it and the one before, no more may
-// be gone than we sent.
+// be gone than we sent until it came.
 type short struct {
 	name    string
 	limit   float64
@@ -27,6 +27,7 @@ type short struct {
 	left    []departure // the latest requests: a ring
 	oldest  int         // in left, when it is full
 	counted Moment      // departure of the latest request that was answered,
+	heard   Moment      // when its answer came,
 	remains float64     // and what remained after it
 	others  Moment      // somebody else uses it, until then
 	free    Moment      // a request after it is in another window than the first that this one counts
@@ -52,15 +53,16 @@ func (s *short) see(d *Ticket, q *response.Quota, length time.Duration, now Mome
 	if d.at < s.counted {
 		return s // it was overtaken
 	}
-	// Less than d itself is gone: a window began in between.
+	// Less than d itself is gone: a window began in between. Or d counted before, because
+	// some providers tell what remains when they send the answer.
 	gone := s.remains - q.Remaining
-	if gone < d.weight {
+	if gone < 0 || gone < d.weight && d.at >= s.heard {
 		gone = s.limit - q.Remaining
 	}
-	if gone > s.sent(s.counted, d.at) {
+	if gone > s.sent(s.counted, now) {
 		s.others = now + disbelieved
 	}
-	s.counted, s.remains = d.at, q.Remaining
+	s.counted, s.heard, s.remains = d.at, now, q.Remaining
 	return s
 }
 

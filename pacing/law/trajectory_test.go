@@ -153,6 +153,9 @@ func (r *run) send() {
 }
 
 func (r *run) settle(f flight) {
+	if r.tell != nil {
+		r.tell(&f.outcome, r.now)
+	}
 	if f.outcome.Signal == law.Throttled || f.outcome.Refused {
 		r.refused++
 		if !r.law.Known(f.Ticket, f.outcome) {

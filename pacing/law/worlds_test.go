@@ -19,6 +19,7 @@ type world struct {
 	restart        time.Duration // another process goes on after so long,
 	age            time.Duration // which is so much later
 	answer         func(*provider) (law.Outcome, time.Duration)
+	tell           func(*law.Outcome, law.Moment) // what an answer announces when it arrives; nil: what it did when it was asked for
 }
 
 // A provider is what the worlds count in.
