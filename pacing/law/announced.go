@@ -55,7 +55,7 @@ func (p *plateau) announce(d *Ticket, o *Outcome, refused bool, now Moment) {
 			continue
 		}
 		p.trust.Spoke = true
-		g := p.gauge(q, now)
+		g := p.gauge(q, refused, now)
 		if g == nil {
 			continue
 		}
@@ -125,12 +125,17 @@ func (p *plateau) announce(d *Ticket, o *Outcome, refused bool, now Moment) {
 	p.news, p.told = pace, now
 }
 
-// gauge returns the limit q; nil if it says nothing about the pace.
-func (b *bulletin) gauge(q *response.Quota, now Moment) *gauge {
+// gauge returns the limit q; nil if it says nothing about the pace. If a refusal tells
+// another limit by the same name, that is a second one: flask-limiter tells 10 a second
+// with every answer, and 300 a minute with the refusals of that.
+func (b *bulletin) gauge(q *response.Quota, refused bool, now Moment) *gauge {
 	if q.Unit != "" || q.Remaining < 0 || q.Reset <= 0 && (q.Window <= 0 || q.Limit < 1) {
 		return nil
 	}
-	i := slices.IndexFunc(b.gauges, func(g *gauge) bool { return g.name == q.Name })
+	i := slices.IndexFunc(b.gauges, func(g *gauge) bool { return g.name == q.Name && g.limit == q.Limit })
+	if i < 0 && !refused {
+		i = slices.IndexFunc(b.gauges, func(g *gauge) bool { return g.name == q.Name })
+	}
 	if i < 0 {
 		if i = len(b.gauges); i == mostGauges {
 			return nil
@@ -314,7 +319,7 @@ func (p *plateau) usedUp(o *Outcome, now Moment) bool {
 		if q.Remaining != 0 || q.Reset <= 0 {
 			continue
 		}
-		if g := p.gauge(q, now); g != nil && g.told > shortWindow {
+		if g := p.gauge(q, true, now); g != nil && g.told > shortWindow {
 			if now > g.empty+g.told {
 				g.emptied = 0
 			}

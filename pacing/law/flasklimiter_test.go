@@ -94,6 +94,7 @@ func TestFlaskLimiter(t *testing.T) {
 		{[]countedLimit{{most: 30, window: 3 * s}}, 0.91, 0},
 		{[]countedLimit{{most: 20, window: 5 * s}}, 0.91, 0},
 		{[]countedLimit{{most: 100, window: minute}}, 0.95, 0},
+		{[]countedLimit{{most: 10, window: s}, {most: 300, window: minute}}, 0.95, 10},
 		{[]countedLimit{{most: 100, window: 10 * s, others: 30}}, 0.61, 0},
 	} {
 		for seed := range uint64(3) {
