@@ -21,15 +21,19 @@ type flaskLimiter struct {
 	chance *rand.Rand
 }
 
-// A countedLimit counts in windows that begin with their first request.
+// A countedLimit counts in windows that begin with their first request, or in one that moves.
 type countedLimit struct {
 	most   int
 	window time.Duration
+	moves  bool
 	others int // requests of others at the beginning of each window
 	hits   []law.Moment
 }
 
 func (l *countedLimit) String() string {
+	if l.moves {
+		return fmt.Sprint(l.most, " in a moving ", l.window)
+	}
 	if l.others > 0 {
 		return fmt.Sprintf("%d in %v, %d of others", l.most, l.window, l.others)
 	}
@@ -38,7 +42,11 @@ func (l *countedLimit) String() string {
 
 // expire forgets what no longer counts.
 func (l *countedLimit) expire(now law.Moment) {
-	if len(l.hits) > 0 && now-l.hits[0] >= l.window {
+	switch {
+	case len(l.hits) == 0:
+	case l.moves:
+		l.hits = slices.DeleteFunc(l.hits, func(hit law.Moment) bool { return now-hit >= l.window })
+	case now-l.hits[0] >= l.window:
 		l.hits = nil
 	}
 }
@@ -96,6 +104,9 @@ func TestFlaskLimiter(t *testing.T) {
 		{[]countedLimit{{most: 100, window: minute}}, 0.95, 0},
 		{[]countedLimit{{most: 10, window: s}, {most: 300, window: minute}}, 0.95, 10},
 		{[]countedLimit{{most: 100, window: 10 * s, others: 30}}, 0.61, 0},
+		{[]countedLimit{{most: 100, window: 10 * s, moves: true}}, 0.87, 0},
+		{[]countedLimit{{most: 100, window: minute, moves: true}}, 0.95, 0},
+		{[]countedLimit{{most: 1000, window: 5 * minute, moves: true}}, 0.97, 0},
 	} {
 		for seed := range uint64(3) {
 			f, name, rate := &flaskLimiter{chance: rand.New(rand.NewPCG(seed, 2))}, "", 1e9

@@ -14,6 +14,9 @@ const (
 	gaugeStep  = 1.5  // times as fast at once
 	gaugeLow   = 0.25 // share of a limit by which what remains goes up when a window begins, and below which it is low
 	gaugeExact = 64   // requests in the windows in a row whose mean length is taken: it is as exact as one of them
+
+	resetSlack  = 2 * time.Second // a reset is told too late by no more: it is rounded up, and the date down
+	movingLeast = time.Minute     // a moving window of unknown length is taken for as long at least
 )
 
 // A gauge is a limit that is announced. The time until it resets is told in
@@ -32,6 +35,12 @@ type gauge struct {
 	latest Moment        // departure of the latest request whose answer was read,
 	id     uint64        // its id,
 	level  float64       // and what remained after it
+
+	// A window that had begun before our first request, until judge knows what it is.
+	entered   uint64 // id of our first request in it; 0: it is known
+	enteredAt Moment // departure of that request
+	near      uint64 // id of the first request that may have left after the reset
+	moves     bool   // it did not begin anew at its reset
 
 	began Moment // departure of the first request in the window that began last; 0: none showed
 	from  Moment // departure of the last request before the first of some rises in a row
@@ -55,8 +64,10 @@ type gauge struct {
 
 // measured reports whether the length of the window is known from the answer to
 // d: it is named, or another one has begun. Before that, its last seconds look
-// like a short window.
-func (g *gauge) measured(d *Ticket, q *response.Quota) bool { return q.Window > 0 || d.at >= g.ends }
+// like a short window, and so does all of one that moves.
+func (g *gauge) measured(d *Ticket, q *response.Quota) bool {
+	return q.Window > 0 || d.at >= g.ends && g.entered == 0
+}
 
 // left returns the time until the limit is granted anew, of which reset is told.
 func (g *gauge) left(reset time.Duration, now Moment) time.Duration {
@@ -75,6 +86,11 @@ func (g *gauge) see(d *Ticket, q *response.Quota, pace float64, sent uint64, now
 	}
 	if g.id > 0 {
 		g.rise(d, q.Remaining, sent)
+	} else if q.Window <= 0 && g.limit-q.Remaining > float64(sent)*max(1, d.weight) {
+		g.entered, g.enteredAt = d.ID, d.at
+	}
+	if g.entered > 0 {
+		g.judge(d, q.Remaining, sent, now)
 	}
 	if g.answers == 0 {
 		g.since, g.work, g.first, g.low = now, 0, q.Remaining, q.Remaining
@@ -83,6 +99,35 @@ func (g *gauge) see(d *Ticket, q *response.Quota, pace float64, sent uint64, now
 	g.answers++
 	g.work += d.weight
 	g.look(pace, now)
+}
+
+// judge finds out whether a window that had begun before our first request moves. If more is
+// gone after its reset than left since, it did not begin anew: the reset was that of its
+// oldest request, and says nothing of the length. That is taken for a minute at least,
+// until the first of our own requests no longer count, which they did for just as long.
+func (g *gauge) judge(d *Ticket, remaining float64, sent uint64, now Moment) {
+	if g.near == 0 && d.at >= g.ends-resetSlack {
+		g.near = d.ID
+	}
+	gone, weight := g.limit-remaining, max(1, d.weight)
+	expired := gone < (1-gaugeSpare)*float64(d.ID-g.entered+1)*weight-1 // the first of our own
+	switch {
+	case g.moves && expired:
+		g.take(now - g.enteredAt)
+		g.entered, g.moves = 0, false
+	case g.moves:
+	case d.at < g.ends:
+	case expired || gone <= float64(sent-g.near+1)*weight:
+		g.entered = 0
+	case d.at >= g.ends+time.Second:
+		g.moves = true
+		g.take(max(g.told, movingLeast))
+	}
+}
+
+// take takes the window for as long as length.
+func (g *gauge) take(length time.Duration) {
+	g.told, g.length, g.answers = length, length, 0
 }
 
 // rise notes a window that began before d: no more is gone than left since the
