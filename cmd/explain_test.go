@@ -140,6 +140,67 @@ func TestExplainIsAsOf(t *testing.T) {
 	}
 }
 
+// A run that beats, has requests on their way and is told to wait by nobody waits for their answers.
+func TestExplainAnswersThatDoNotCome(t *testing.T) {
+	hangs := func() report.Explanation {
+		e := paced()
+		e.Pace.SavedAt, e.Pace.Learned = noon.Add(-31*time.Second), 10.2
+		e.Runs[0].Outcome, e.Runs[0].StartedAt, e.Runs[0].BeatAt = collection.Running, noon.Add(-time.Minute), noon.Add(-4*time.Second)
+		e.Runs[0].Metrics.ActiveRequests = 8
+		e.Account.Pace = e.Pace
+		return e
+	}
+	const none = "none has been saved for 31 s"
+	got := renderExplanation(hangs(), 200, term.Caps{})
+	for _, want := range []string{
+		"tickets: why does no answer come?\n  The run waits for the answers to 8 requests on their way: " + none + ". This is how it stood then.",
+		"What would make it faster?\n  The answers: " + none + ". Nobody acts at first; if it lasts, check the network and the provider.",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "<- this one") {
+		t.Errorf("a pace limits a run that waits for answers:\n%s", got)
+	}
+	if got, want := statusDetail(hangs().Status, noon, 200, term.Caps{}), "limited by  answers that do not come: "+none+", 8 requests on their way"; !strings.Contains(got, want) {
+		t.Errorf("status, want %q:\n%s", want, got)
+	}
+	for name, known := range map[string]func(e *report.Explanation){
+		"it is told to wait": func(e *report.Explanation) {
+			e.Runs[0].Metrics.Wait = &collection.WaitInfo{Cause: collection.WaitPacing, Until: noon.Add(time.Minute)}
+		},
+		"the provider asked for silence": func(e *report.Explanation) {
+			e.Pace.Constraints = []gate.Constraint{{Name: gate.HoldOf, Until: noon.Add(time.Minute), Blocks: true, Binds: true}}
+		},
+		"nothing is on its way":        func(e *report.Explanation) { e.Runs[0].Metrics.ActiveRequests = 0 },
+		"it has not beaten since":      func(e *report.Explanation) { e.Runs[0].BeatAt = noon.Add(-30 * time.Second) },
+		"an answer was saved just now": func(e *report.Explanation) { e.Pace.SavedAt = noon.Add(-5 * time.Second) },
+		"the run has come to its end":  func(e *report.Explanation) { e.Runs[0].Outcome, e.Runs[0].EndedAt = collection.Deferred, noon },
+	} {
+		e := hangs()
+		known(&e)
+		if got := renderExplanation(e, 200, term.Caps{}); strings.Contains(got, "why does no answer come?") || strings.Contains(got, none) {
+			t.Errorf("%s:\n%s", name, got)
+		}
+	}
+}
+
+// Where most of the latest requests brought nothing, more of them at once is no advice.
+func TestExplainNoMoreOfWhatFails(t *testing.T) {
+	for failed, want := range map[int]string{
+		29: "Answers: 29 of the latest 32 requests failed or got no answer, and each of them takes its time. More requests in flight would not bring them.",
+		16: "More requests in flight, if the provider does not mind: --concurrency N",
+	} {
+		e := paced()
+		e.Pace.Ended, e.Pace.Failed = 32, failed
+		e.Pace.Constraints = []gate.Constraint{{Name: gate.InFlightMax, Count: 8, Latency: 10 * time.Second, PerSecond: 0.755, Binds: true}}
+		if got := renderExplanation(e, 200, term.Caps{}); !strings.Contains(got, "\n  "+want) {
+			t.Errorf("%d of 32 failed, want %q:\n%s", failed, want, got)
+		}
+	}
+}
+
 // What a run left that got no answer is waited for, whatever the pace.
 func TestExplainWhatIsOwedWaits(t *testing.T) {
 	e := paced()

@@ -41,7 +41,7 @@ func statusDetail(s report.Status, now time.Time, columns int, c term.Caps) stri
 		for i := range s.Accounts {
 			page.Fact("token", words.Clean(s.Accounts[i].From)+": "+s.Accounts[i].TurnWords(now))
 		}
-		page.Fact("limited by", limit.AtWork(&s.Account.Pace, now))
+		page.Fact("limited by", s.LimitWords(now))
 		page.Fact("latest", limit.Failures(&s.Account.Pace))
 		if !s.Account.Failure.At.IsZero() {
 			page.Fact("breaker", report.FailureWords(s.Account.Failure, now))

@@ -10,7 +10,6 @@ import (
 	"collect/cmd/internal/term"
 	"collect/internal/words"
 	"collect/report"
-	"collect/report/limit"
 	"collect/report/problem"
 	"collect/store"
 )
@@ -35,7 +34,7 @@ func statusWide(all []report.Status, now time.Time, columns int, c term.Caps) st
 		statusColumn{"PACE", account(func(a *report.Account, _ time.Time) string { return a.PaceWords() })},
 		statusColumn{"BREAKER", account(func(a *report.Account, _ time.Time) string { return a.BreakerWords() })},
 		statusColumn{"COLLECTED BY", report.Status.HolderWords},
-		statusColumn{"LIMITED BY", account(func(a *report.Account, now time.Time) string { return limit.AtWork(&a.Pace, now) })},
+		statusColumn{"LIMITED BY", report.Status.LimitWords},
 	)
 }
 

@@ -48,6 +48,8 @@ func (e Explanation) originOf(c gate.Constraint) string {
 func (e Explanation) Question() string {
 	name := words.Clean(e.Name)
 	switch b := e.Pace.Limit(); {
+	case e.awaited() != nil:
+		return name + ": why does no answer come?"
 	case e.silent():
 		return name + ": why does no request leave now?"
 	case b != nil && b.Blocks && b.Name != gate.InFlightMax:
@@ -70,14 +72,17 @@ func (e Explanation) Question() string {
 
 // StaleWords says that a run at work has saved nothing for a while; "" if it has.
 func (e Explanation) StaleWords() string {
+	if a := e.awaited(); a != nil {
+		return "The run waits for the answers to " + a.requests() + ": " + a.none() + ". This is how it stood then."
+	}
 	if saved := e.Pace.SavedAt; e.Running(e.Now) && !saved.IsZero() && e.Now.Sub(saved) > staleAfter {
 		return "This is how it stood " + words.Ago(saved, e.Now) + ": no answer has been saved since."
 	}
 	return ""
 }
 
-// staleAfter is how long a run at work may save nothing before that is worth a word.
-const staleAfter = 10 * time.Second
+// awaited returns the answers that the run at work waits for; nil if it waits for something else.
+func (e Explanation) awaited() *awaited { return e.awaits(&e.Pace, e.Now) }
 
 // atWork reports whether requests of the account leave now, of this connector or of others.
 func (e Explanation) atWork() bool { return (e.Running(e.Now) || e.Shared) && e.Pace.PerSecond > 0 }
@@ -113,7 +118,7 @@ func (e Explanation) Constraints() []ConstraintWords {
 		if k.Route != "" {
 			why += " (route " + words.Clean(k.Route) + ")"
 		}
-		all = append(all, ConstraintWords{what, why, k.Binds && !e.silent()})
+		all = append(all, ConstraintWords{what, why, k.Binds && !e.silent() && e.awaited() == nil})
 	}
 	return all
 }
@@ -468,6 +473,8 @@ func (e Explanation) Faster() string {
 		return "A run: the pace is learned from what comes back."
 	case e.refusal() != "":
 		return "Nothing before the provider accepts the credential: see above."
+	case e.awaited() != nil:
+		return "The answers: " + e.awaited().none() + ". Nobody acts at first; if it lasts, check the network and the provider."
 	case e.silent():
 		return "Time, or an answer: see above."
 	case b == nil && Unanswered(e.Newest()):
@@ -480,7 +487,11 @@ func (e Explanation) Faster() string {
 		text = "Answers that come sooner: no pace brings them."
 	}
 	if failures := limit.Failures(&e.Pace); failures != "" && (b.Name == gate.InFlightMax || b.Name == gate.Unused) {
-		text += " " + failures + ", and each of them takes its time."
+		failures += ", and each of them takes its time."
+		if 2*e.Pace.Failed > e.Pace.Ended {
+			return "Answers: " + failures + " More requests in flight would not bring them."
+		}
+		text += " " + failures
 	}
 	if other := e.blocksToo(b); other != nil && b.Name == gate.CeilingOf {
 		return fmt.Sprintf("Time. A higher ceiling would let nothing out before %s: %s.", words.At(other.Until, e.Now), limit.For(other, limit.HeldBy(&e.Pace, other)).Name)
