@@ -130,8 +130,12 @@ func (g *Gate) others(way *route.Route, now, until law.Moment, cause collection.
 		until, cause = longest(until, cause, way.Earliest(now), collection.WaitPacing)
 	}
 	if most := g.spread(); most > 0 {
+		why := collection.WaitWindow
+		if g.ceiling == 0 && g.lowered == 0 {
+			why = collection.WaitPacing // it is the highest pace that any route earned
+		}
 		for _, r := range g.routes.All {
-			until, cause = longest(until, cause, r.Then(most), collection.WaitWindow)
+			until, cause = longest(until, cause, r.Then(most), why)
 		}
 	}
 	until, cause = longest(until, cause, max(g.reserve, way.Reserve), collection.WaitReserve)

@@ -59,6 +59,26 @@ func TestDeclaredRoutesHaveTheirOwnPace(t *testing.T) {
 	}
 }
 
+// TestRoutesTogetherWaitForTheirPace: what all routes together wait for is a ceiling only where there is one.
+func TestRoutesTogetherWaitForTheirPace(t *testing.T) {
+	for _, ceilings := range [][]collection.Ceiling{nil, {{Count: 4, Per: time.Second}}} {
+		g, now := open(t, collection.Provider{Routes: map[string]collection.Route{"found": {Name: "search"}}, Ceilings: ceilings}), t0
+		causes := map[collection.WaitCause]int{}
+		for i := range 100 {
+			r := gate.Request{Stream: []string{"issues", "found"}[i%2]}
+			p := g.Plan(&r, now)
+			for ; !p.Ready; p = g.Plan(&r, now) {
+				causes[p.Cause]++
+				now = p.Until
+			}
+			g.Settle(now, g.Leave(&r, now), &good)
+		}
+		if windows := causes[collection.WaitWindow]; windows > 0 != (ceilings != nil) || causes[collection.WaitPacing] == 0 {
+			t.Errorf("ceilings %v: waits by cause: %v", ceilings, causes)
+		}
+	}
+}
+
 // TestLearnedRoutes: the first key belongs to the route of all, another one to
 // a route of its own, and a hold that names a key to that route, also in the
 // next process. One for everything is one for everything.
