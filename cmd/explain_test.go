@@ -13,6 +13,7 @@ import (
 	"collect/pacing/gate"
 	"collect/report"
 	"collect/report/problem"
+	"collect/store"
 )
 
 // paced is a connector whose pace was learned under two ceilings.
@@ -173,6 +174,9 @@ func TestExplainAnswersThatDoNotCome(t *testing.T) {
 		"the provider asked for silence": func(e *report.Explanation) {
 			e.Pace.Constraints = []gate.Constraint{{Name: gate.HoldOf, Until: noon.Add(time.Minute), Blocks: true, Binds: true}}
 		},
+		"a slice was saved just now": func(e *report.Explanation) {
+			e.Streams = []store.StreamState{{Lanes: []store.LaneState{{SavedAt: noon.Add(-5 * time.Second)}}}}
+		},
 		"nothing is on its way":        func(e *report.Explanation) { e.Runs[0].Metrics.ActiveRequests = 0 },
 		"it has not beaten since":      func(e *report.Explanation) { e.Runs[0].BeatAt = noon.Add(-30 * time.Second) },
 		"an answer was saved just now": func(e *report.Explanation) { e.Pace.SavedAt = noon.Add(-5 * time.Second) },
@@ -197,6 +201,49 @@ func TestExplainNoMoreOfWhatFails(t *testing.T) {
 		e.Pace.Constraints = []gate.Constraint{{Name: gate.InFlightMax, Count: 8, Latency: 10 * time.Second, PerSecond: 0.755, Binds: true}}
 		if got := renderExplanation(e, 200, term.Caps{}); !strings.Contains(got, "\n  "+want) {
 			t.Errorf("%d of 32 failed, want %q:\n%s", failed, want, got)
+		}
+	}
+}
+
+// Of several routes, the pace is that of the one by which requests leave, or of all together.
+func TestExplainOneOfSeveralRoutes(t *testing.T) {
+	fall := collection.Event{Time: noon, Kind: collection.RateChanged, Rate: &collection.RateInfo{Route: "two", Previous: 2, Learned: 1.1, Reason: "throttled"}}
+	several := func(binds int) report.Explanation {
+		e := paced()
+		e.Pace.Routes, e.Pace.PerSecond, e.Pace.Learned, e.Pace.Ceiling, e.Account.Learned = 3, 8, 8, nil, 8
+		e.Pace.Constraints = []gate.Constraint{
+			{Name: gate.Undeclared, PerSecond: 8},
+			{Name: gate.Rising, PerSecond: 1.3},
+			{Name: gate.Learned, Route: "two", PerSecond: 1.1, InForce: 2.2, Since: noon},
+		}
+		e.Pace.Constraints[binds].Binds = true
+		e.Runs[0].Outcome, e.Runs[0].StartedAt = collection.Running, noon.Add(-time.Minute)
+		e.History = append(e.History, fall)
+		e.Account.Pace = e.Pace
+		return e
+	}
+	rested := func(binds int) report.Explanation {
+		e := several(binds)
+		e.Runs[0].Outcome, e.Pace.Begins = collection.Deferred, 8
+		return e
+	}
+	for want, e := range map[string]report.Explanation{
+		"what limits the pace (2.2/s now by route two)?":                              several(2),
+		"what limits the pace (8.0/s now, all routes together)?":                      several(0),
+		"what limits the pace (the next run begins at 8.0/s, all routes together)?":   rested(2),
+		"route two: 2.0/s -> 1.1/s: throttled":                                        several(1),
+		"1.3/s      the rising start: nothing was refused and no answer was late yet": several(1),
+	} {
+		if got := renderExplanation(e, 200, term.Caps{}); !strings.Contains(got, want) {
+			t.Errorf("%q is not in\n%s", want, got)
+		}
+	}
+	for want, e := range map[string]report.Explanation{
+		"learned 1.1/s by route two":         several(2),
+		"learned 8.0/s, all routes together": several(0),
+	} {
+		if got := statusDetail(e.Status, noon, 200, term.Caps{}); !strings.Contains(got, want) {
+			t.Errorf("status: %q is not in\n%s", want, got)
 		}
 	}
 }

@@ -114,6 +114,8 @@ type RateInfo struct {
 	Reason   string   `json:"reason"`
 	Binds    string   `json:"binds,omitempty"` // the strictest of what limits it then, by the names of gate.Constraint
 
+	Route string `json:"route,omitempty"` // of several, that the paces are of; "": of all together
+
 	LastBackoff *BackoffInfo `json:"last_backoff,omitempty"` // in this run; nil: there was none
 }
 

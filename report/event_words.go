@@ -25,7 +25,11 @@ func EventWords(e collection.Event) string {
 func happened(e collection.Event) string {
 	switch {
 	case e.Rate != nil:
-		return words.RateChange(e.Rate.Previous, e.Rate.Learned) + ": " + limit.Cause(e.Rate.Reason)
+		what := words.RateChange(e.Rate.Previous, e.Rate.Learned) + ": " + limit.Cause(e.Rate.Reason)
+		if e.Rate.Route != "" {
+			what = "route " + words.Clean(e.Rate.Route) + ": " + what
+		}
+		return what
 	case e.Breaker != nil:
 		return words.WithReason(fmt.Sprintf("breaker %s -> %s: %s", e.Breaker.Previous, e.Breaker.State, spaced(e.Breaker.Reason)), words.Clean(e.Breaker.Detail))
 	case e.Clamp != nil:

@@ -62,10 +62,17 @@ func (e Explanation) Question() string {
 		if b != nil && b.Lowered != nil && b.PerSecond > 0 {
 			pace = min(pace, b.PerSecond)
 		}
-		if !e.atWork() && e.Pace.Begins > 0 {
-			return name + ": what limits the pace (the next run begins at " + words.Rate(pace) + ")?"
+		said := words.Rate(pace) + " now"
+		route, ofRoute, _ := e.Pace.OfRoute()
+		switch {
+		case !e.atWork() && e.Pace.Begins > 0:
+			said = "the next run begins at " + words.Rate(pace) + together(&e.Pace)
+		case route != "":
+			said = words.Rate(ofRoute) + " now by route " + words.Clean(route)
+		default:
+			said += together(&e.Pace)
 		}
-		return name + ": what limits the pace (" + words.Rate(pace) + " now)?"
+		return name + ": what limits the pace (" + said + ")?"
 	}
 	return name + ": what limits the pace?"
 }
@@ -134,7 +141,7 @@ func (e Explanation) words(k *gate.Constraint) (what, why string) {
 	case k.Name == gate.Unused && e.onTheWay() > 1:
 		why = fmt.Sprintf("%s: it waits for the answers to %d requests that are on their way", row.Name, e.onTheWay())
 	case k.Name == gate.Rising:
-		if at, after := e.lowered(); after != "" {
+		if at, after := e.lowered(k.Route); after != "" {
 			why = fmt.Sprintf("%s: the pace was lowered at %s after %s, and rises again: no limit is known from that yet", row.Name, words.At(at, e.Now), after)
 		}
 	case k.Name == gate.FreezeOf && held:
@@ -171,14 +178,14 @@ func (e Explanation) onTheWay() int {
 // lowerings are the reasons for which a rising pace is lowered, as people say them.
 var lowerings = map[string]string{"throttled": "a refusal", "no usable answer": "a request without a usable answer", string(gate.Slow): "late answers"}
 
-// lowered returns when and after what the pace was last lowered in the newest run; "" if it was not.
-func (e Explanation) lowered() (at time.Time, after string) {
+// lowered returns when and after what the pace of a route was last lowered in the newest run; "" if it was not.
+func (e Explanation) lowered(route string) (at time.Time, after string) {
 	began := e.Newest().StartedAt
 	for _, event := range slices.Backward(e.History) {
 		if event.Time.Before(began) {
 			break
 		}
-		if r := event.Rate; r != nil && r.Learned < r.Previous && lowerings[r.Reason] != "" {
+		if r := event.Rate; r != nil && r.Route == route && r.Learned < r.Previous && lowerings[r.Reason] != "" {
 			return event.Time, lowerings[r.Reason]
 		}
 	}

@@ -51,6 +51,10 @@ func (p Past) Rate(a *Account) picture.Rate {
 	for _, e := range p.Events {
 		switch {
 		case e.Time.After(p.To) || !a.of(e):
+		case e.Rate != nil && e.Rate.Route != "": // its paces are not those of all together
+			if e.Rate.Learned < e.Rate.Previous && !e.Time.Before(p.From) {
+				r.Lowered = append(r.Lowered, e.Time)
+			}
 		case e.Rate != nil:
 			if len(r.Learned) == 0 && e.Rate.Previous > 0 && e.Time.After(p.begun()) {
 				r.Learned = []picture.Level{{At: p.begun(), PerSecond: e.Rate.Previous}}

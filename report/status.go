@@ -374,19 +374,31 @@ func (a Account) BreakerWords() string {
 
 func (a Account) Words(now time.Time) string {
 	text := words.Clean(a.Provider)
-	if a.Learned > 0 {
-		text += " · learned " + words.Rates(a.Learned, a.Ceiling)[0]
+	learned, of := a.Learned, together(&a.Pace)
+	if route, _, found := a.Pace.OfRoute(); route != "" {
+		learned, of = found, " by route "+words.Clean(route)
+	}
+	if learned > 0 {
+		text += " · learned " + words.Rates(learned, a.Ceiling)[0] + of
 	} else {
 		text += " · learned rate: not known, no signal yet"
 	}
 	if a.Ceiling > 0 {
-		text += " · ceiling " + words.Rates(a.Learned, a.Ceiling)[1]
+		text += " · ceiling " + words.Rates(learned, a.Ceiling)[1]
 	}
 	text += " · breaker " + a.BreakerWords()
 	if a.Until.After(now) {
 		text += " · no request before " + words.At(a.Until, now)
 	}
 	return text
+}
+
+// together says of the pace of all requests that it is of several routes; "" if there is one.
+func together(s *gate.Status) string {
+	if s.Routes > 1 {
+		return ", all routes together"
+	}
+	return ""
 }
 
 func QuarantinedIn(streams []store.StreamState) (n int64) {

@@ -309,6 +309,7 @@ func (s Summary) RateWords() string {
 	default:
 		text += "; " + learned + " was found, from which the next run goes on"
 	}
+	text += together(&s.Limit)
 	if s.Ceiling > 0 {
 		return text + "; ceiling " + words.Rate(s.Ceiling)
 	}

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -48,6 +49,7 @@ type Status struct {
 	FrozenUntil  time.Time // when one test request may go out; zero: only an operator releases it
 
 	Processes int     // that share the pace, which is that of all together; 0: one, or not known
+	Routes    int     // that requests may leave by; the paces above are of all together; 0: not known
 	Announced []Quota // the limits of the provider, each as it was announced last
 
 	Ended  int // the latest requests that did,
@@ -126,6 +128,15 @@ func (s *Status) Limit() *Constraint {
 	return nil
 }
 
+// OfRoute returns which of several routes has the pace that limits all requests now, the pace in force by it, and
+// the one that was found; "" if none has.
+func (s *Status) OfRoute() (name string, inForce, found float64) {
+	if k := s.Limit(); s.Routes > 1 && k != nil && k.Route != "" && k.PerSecond > 0 {
+		return k.Route, cmp.Or(k.InForce, k.PerSecond), k.PerSecond
+	}
+	return "", 0, 0
+}
+
 // Binding names what limits the pace; "" if nothing is known to.
 func (s Status) Binding() string {
 	if limit := s.Limit(); limit != nil {
@@ -181,6 +192,9 @@ func (s Status) Waiting(cause collection.WaitCause) Status {
 	binds := -1
 	if cause == collection.WaitPacing {
 		binds = s.paced()
+		if name, _, _ := s.OfRoute(); name != "" {
+			binds = slices.IndexFunc(s.Constraints, func(k Constraint) bool { return k.Binds })
+		}
 	}
 	s.Constraints = slices.Clone(s.Constraints)
 	for i := range s.Constraints {

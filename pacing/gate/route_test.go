@@ -1,6 +1,7 @@
 package gate_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -76,6 +77,41 @@ func TestRoutesTogetherWaitForTheirPace(t *testing.T) {
 		if windows := causes[collection.WaitWindow]; windows > 0 != (ceilings != nil) || causes[collection.WaitPacing] == 0 {
 			t.Errorf("ceilings %v: waits by cause: %v", ceilings, causes)
 		}
+	}
+}
+
+// TestTheRouteOfNowIsTold: a stream by another route is done, and what requests leave by now is slower. Its fall
+// has its own paces, and it is what limits.
+func TestTheRouteOfNowIsTold(t *testing.T) {
+	g, now := open(t, collection.Provider{Routes: map[string]collection.Route{"first": {Name: "one"}, "second": {Name: "two"}}}), t0
+	for range 300 {
+		now, _ = send(t, g, "first", now, good)
+	}
+	for range 20 {
+		now, _ = send(t, g, "second", now, good)
+	}
+	r := gate.Request{Stream: "second"}
+	was := g.RateOf("second")
+	changes, _ := g.Settle(now, g.Leave(&r, now), &refused)
+	is := g.RateOf("second")
+	var fell *collection.RateInfo
+	for _, e := range changes {
+		fell = cmp.Or(e.Rate, fell)
+	}
+	if fell == nil || fell.Route != "two" || fell.Previous != was || fell.Learned != is || is >= was {
+		t.Errorf("told %+v, want a fall of two from %v to %v", fell, was, is)
+	}
+	for i := range 40 {
+		now, _ = send(t, g, "second", now, good)
+		if k := g.Status(now); i >= 2 && (k.Limit() == nil || k.Limit().Route != "two") {
+			t.Fatalf("after %d requests %+v binds, want what is of two", i, k.Limit())
+		}
+	}
+	for range 10 {
+		now, _ = send(t, g, "first", now, good)
+	}
+	if k := g.Status(now.Add(10 * time.Second)); k.Limit() == nil || k.Limit().Route == "two" {
+		t.Errorf("%+v binds, though nothing leaves by two any more", k.Limit())
 	}
 }
 

@@ -158,9 +158,11 @@ func (g *Gate) weigh(f *flight, o *Outcome, at time.Time, now law.Moment) (chang
 		if o.Signal == law.Failed {
 			reason = "no usable answer"
 		}
-		changes = append(changes, collection.Event{Kind: collection.RateChanged, Rate: &collection.RateInfo{
-			Learned: g.Rate(), Previous: all, Reason: reason,
-		}})
+		fell := &collection.RateInfo{Learned: g.Rate(), Previous: all, Reason: reason}
+		if name := way.Label(); way != g.routes.All[0] && name != "" {
+			fell.Route, fell.Learned, fell.Previous = name, f.pace.Rate(), was
+		}
+		changes = append(changes, collection.Event{Kind: collection.RateChanged, Rate: fell})
 	}
 	if o.Key != "" {
 		way = g.routes.Learn(f.stream, way, o.Key, o.Signal)

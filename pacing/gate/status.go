@@ -47,7 +47,7 @@ func (g *Gate) status(p picture, now law.Moment) Status {
 	if p.usage != nil {
 		s.Ended, s.Failed = p.usage.Ended, p.usage.Failed
 	}
-	s.Processes = g.parties.count()
+	s.Processes, s.Routes = g.parties.count(), len(g.routes.All)
 	s.Announced = slices.Clone(g.heard.quotas())
 	s.Constraints = g.constraints(s, p, now)
 	return s

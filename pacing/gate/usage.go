@@ -41,7 +41,7 @@ func (g *Gate) Most() float64 {
 }
 
 // usage returns how the latest requests used what they were allowed. Of several
-// routes it is the slowest that is held back.
+// routes it is the slowest that is held back, of those that requests leave by now.
 func (g *Gate) usage(now law.Moment) *usage.Kept {
 	if g.sent == 0 || g.sent < usage.Least && g.usedBefore != nil {
 		return g.usedBefore
@@ -50,7 +50,13 @@ func (g *Gate) usage(now law.Moment) *usage.Kept {
 	k.InFlight = g.slots.Limit()
 	slowest := 0.0
 	for i, r := range g.routes.All {
+		if !r.InUse(g.left, now) {
+			continue
+		}
 		held := r.Usage.Held()
+		if held == usage.Unknown && len(g.routes.All) > 1 && r.Usage.Timed() {
+			held = usage.ByTime // few have left by it, and what is known of the other routes says nothing of this one
+		}
 		rate := r.Pace.Rate()
 		if r.Fresh(now) {
 			rate = min(rate, r.Most)

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -92,8 +93,8 @@ func waitWords(f Frame) string {
 	case collection.WaitBackoff:
 		return "before a retry, because " + provider + " failed"
 	}
-	if f.Pace > 0 {
-		return "pacing, " + words.Rate(f.Pace)
+	if _, pace, _ := f.Limit.OfRoute(); pace > 0 || f.Pace > 0 {
+		return "pacing, " + words.Rate(cmp.Or(pace, f.Pace))
 	}
 	return "pacing"
 }
@@ -129,11 +130,23 @@ func recordLine(f Frame) string {
 	return fmt.Sprintf("records   %s · %s quarantined", savedWords(f), words.Count(f.Rejected))
 }
 
+// learned returns the pace that was found: by the route that limits all requests, if there are several, or in all.
+func (f Frame) learned() (route string, pace float64) {
+	if route, _, found := f.Limit.OfRoute(); route != "" {
+		return route, found
+	}
+	return "", f.Learned
+}
+
 func rateLines(f Frame, wide bool, c term.Caps) []string {
-	paces := words.Rates(f.RateNow, f.Learned, f.Ceiling)
+	route, pace := f.learned()
+	paces := words.Rates(f.RateNow, pace, f.Ceiling)
 	learned := "learned: not known yet"
-	if f.Learned > 0 {
+	if pace > 0 {
 		learned = "learned " + paces[1]
+	}
+	if route != "" {
+		learned += " by route " + words.Clean(route)
 	}
 	if f.Ceiling > 0 {
 		learned += " · ceiling " + paces[2]

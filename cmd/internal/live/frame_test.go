@@ -193,3 +193,20 @@ func TestBlockNamesTheLimit(t *testing.T) {
 		}
 	}
 }
+
+// TestFrameOfARoute: of several routes, what was found is said of the one that limits.
+func TestFrameOfARoute(t *testing.T) {
+	f := Frame{Now: noon, Connector: "tickets", Pace: 8, Learned: 8, RateNow: 1.2, Limit: gate.Status{Routes: 2, Constraints: []gate.Constraint{
+		{Name: gate.Undeclared, PerSecond: 8}, {Name: gate.Learned, Route: "two", PerSecond: 1.1, InForce: 2.2, Binds: true},
+	}}}
+	if got, want := f.Line(Stamped), "rate=1.2/s learned=1.1/s route=two limited_by=learned"; !strings.Contains(got, want) {
+		t.Errorf("line %q, want %q in it", got, want)
+	}
+	if got, want := strings.Join(rateLines(f, true, term.Caps{}), "\n"), "learned 1.1/s by route two"; !strings.Contains(got, want) {
+		t.Errorf("block %q, want %q in it", got, want)
+	}
+	f.Waiting, f.Cause = time.Second, collection.WaitPacing
+	if got, want := waitWords(f), "pacing, 2.2/s"; got != want {
+		t.Errorf("wait %q, want %q", got, want)
+	}
+}

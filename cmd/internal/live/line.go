@@ -100,10 +100,14 @@ func (f Frame) Line(style Style) string {
 		w.add("partitions", fmt.Sprintf("%d/%d", f.Total.Done, f.Total.most()))
 	}
 	w.add("slices", fmt.Sprint(f.Slices)).add("records", fmt.Sprint(f.Records))
-	paces := words.Rates(f.RateNow, f.Learned, f.Ceiling)
+	route, learned := f.learned()
+	paces := words.Rates(f.RateNow, learned, f.Ceiling)
 	w.add("rate", paces[0])
-	if f.Learned > 0 {
+	if learned > 0 {
 		w.add("learned", paces[1])
+	}
+	if route != "" {
+		w.add("route", route)
 	}
 	if f.Ceiling > 0 {
 		w.add("ceiling", paces[2])
@@ -139,11 +143,18 @@ func plainLine(e collection.Event, style Style) string {
 			w.add("retry_after", words.Decimal(*after)+"s")
 		}
 		if e.Rate != nil {
+			if e.Rate.Route != "" {
+				w.add("route", e.Rate.Route)
+			}
 			w.add("rate", strings.ReplaceAll(words.RateChange(e.Rate.Previous, e.Rate.Learned), " ", ""))
 		}
 		return w.String()
 	case e.Rate != nil && e.Rate.Learned < e.Rate.Previous:
-		return line(priorityNotice, "slower").add("rate", strings.ReplaceAll(words.RateChange(e.Rate.Previous, e.Rate.Learned), " ", "")).add("reason", e.Rate.Reason).String()
+		w := line(priorityNotice, "slower")
+		if e.Rate.Route != "" {
+			w.add("route", e.Rate.Route)
+		}
+		return w.add("rate", strings.ReplaceAll(words.RateChange(e.Rate.Previous, e.Rate.Learned), " ", "")).add("reason", e.Rate.Reason).String()
 	case e.Kind == collection.WaitStarted && e.Wait != nil && e.Wait.Seconds >= config.PlainEvery.Seconds():
 		return line(priorityInfo, "waiting").add("cause", string(e.Wait.Cause)).add("seconds", words.Decimal(float64(int64(e.Wait.Seconds)))).
 			add("next_at", e.Wait.Until.UTC().Format(time.RFC3339)).String()

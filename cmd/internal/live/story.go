@@ -131,7 +131,7 @@ func (s *story) rate(e collection.Event) {
 		return
 	}
 	s.begin(e)
-	if s.slower.Previous == 0 {
+	if s.slower.Previous == 0 || s.slower.Route != e.Rate.Route {
 		s.slower = *e.Rate
 	}
 	s.slower.Learned = e.Rate.Learned
@@ -148,6 +148,9 @@ func (s *story) slowed() []string {
 	change := ""
 	if s.slower.Learned < s.slower.Previous {
 		change = words.RateChange(s.slower.Previous, s.slower.Learned)
+		if s.slower.Route != "" {
+			change = "of route " + words.Clean(s.slower.Route) + " " + change
+		}
 	}
 	text := ""
 	switch {

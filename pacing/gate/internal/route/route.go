@@ -99,6 +99,14 @@ func (r *Route) Leave(weight float64, now law.Moment) law.Ticket {
 	return r.Pace.OnSend(now, weight)
 }
 
+// idleAfter is how long nothing has left by a route that is idle beside others, and nobody waited for it. Chosen.
+const idleAfter = 5 * time.Second
+
+// InUse reports whether requests leave by r, when the latest of all routes left at a moment.
+func (r *Route) InUse(latest, now law.Moment) bool {
+	return r.Used && (r.left >= latest || r.Usage.Waits != usage.Unknown || now-r.left < idleAfter || r.Then(r.Pace.Rate()) > now)
+}
+
 // Hears notes that the provider said something about the pace.
 func (r *Route) Hears(now law.Moment) { r.heard, r.spoke = now, true }
 

@@ -57,6 +57,9 @@ func (u *Usage) Held() Holder {
 	return ByNothing
 }
 
+// Timed reports whether the latest request waited for a time.
+func (u *Usage) Timed() bool { return u.time&1 != 0 }
+
 // A Pulse measures how fast requests leave, for how long they are on their way, and
 // how many of them fail.
 type Pulse struct {
