@@ -84,6 +84,30 @@ func TestTheOrderIsNamed(t *testing.T) {
 	}
 }
 
+// A run goes on from a gap that ended a run before. Others are recovered behind the new records, which may take all
+// of its time; a resume does them first.
+func TestWhatComesBeforeAGap(t *testing.T) {
+	for _, test := range []struct {
+		reason     collection.Reason
+		partition  collection.Partition
+		next, says string
+	}{
+		{collection.UpstreamPressure, "", "next run", "the next run goes on there; to begin it now:"},
+		{collection.WallClock, `{"id":7}`, "next run", "the next run goes on there; to begin it now:"},
+		{collection.RetryBudget, `{"id":7}`, "after the new records", "a run tries it again after the new records; to try it first:"},
+		{collection.UpstreamPressure, `{"id":7}`, "after the new records", "a run tries it again after the new records; to try it first:"},
+	} {
+		e := owedGap(test.reason)
+		e.Partition, e.Attempts, e.NotBefore = test.partition, 1, noon.Add(-time.Minute)
+		if got := report.NextTry(e.OwnedGap, noon); got != test.next {
+			t.Errorf("%s: tried next %q, want %q", test.reason, got, test.next)
+		}
+		if got, commands := e.Next(); got != test.says || len(commands) != 1 || commands[0] != "collect resume tickets" {
+			t.Errorf("%s: %q %q, want %q", test.reason, got, commands, test.says)
+		}
+	}
+}
+
 // What no run tries is a person's, whatever its reason: time does not help. What
 // a person had tried again waits for the next run alone.
 func TestWhoActsOnADeadGap(t *testing.T) {

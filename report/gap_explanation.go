@@ -147,6 +147,8 @@ func (e GapExplanation) Next() (say string, commands []string) {
 		return known.Next + "; then:", []string{resume}
 	case e.Reason.Kind() != collection.Stuck && e.NotBefore.After(e.Now):
 		return "a run after " + words.At(e.NotBefore, e.Now) + " tries it again; before that none does:", []string{resume}
+	case besideTheWalk(e.OwnedGap):
+		return "a run tries it again after the new records; to try it first:", []string{resume}
 	}
 	return "the next run goes on there; to begin it now:", []string{resume}
 }

@@ -81,9 +81,15 @@ func NextTry(gap store.OwnedGap, now time.Time) string {
 		return "you"
 	case gap.NotBefore.After(now):
 		return words.At(gap.NotBefore, now)
+	case besideTheWalk(gap):
+		return "after the new records"
 	}
 	return "next run"
 }
+
+// besideTheWalk reports whether the walk of its stream went on without the piece that gap is of: only recovery tries
+// it, which a run does after the forward work of the stream.
+func besideTheWalk(gap store.OwnedGap) bool { return gap.Partition != "" && !gap.Reason.EndsRun() }
 
 // OwedWords counts gaps by kind, what needs a person first.
 func OwedWords(gaps []store.OwnedGap) string {
