@@ -210,6 +210,7 @@ func (p *plateau) recover(now Moment) {
 		p.done.past = past{} // another one soon is no chance
 		p.done.begin(now)
 		p.climb(margin * min(p.target, p.from))
+		p.lasted = p.dear // the next refusal may be short
 	case p.spent, p.outage && p.target == 0: // without a plateau, the start goes on
 		p.done.begin(now)
 		p.resume()
@@ -262,9 +263,13 @@ func (p *plateau) recurs() bool {
 }
 
 // oneOff reports whether the episode that has just ended was a long silence that says nothing of the pace: before it,
-// more was granted in less time. If the provider counted in spans of that length, it would not have been.
+// more was granted in less time. If the provider counted in spans of that length, it would not have been. The first one is
+// taken for one as well, if the provider said how long it lasts and the pace had not risen: if it is part of a window, the
+// next one says so, and costs one refusal.
 func (p *plateau) oneOff(now Moment) bool {
-	return p.target > 0 && !p.weak && p.lasted >= max(windowLeast, silenceLeast*interval(p.from)) && p.mostlyBlocked(now) && p.done.refutes(now)
+	long := p.target > 0 && !p.weak && p.lasted >= max(windowLeast, silenceLeast*interval(p.from)) && p.mostlyBlocked(now)
+	first := p.asked > 0 && p.known == 0 && p.guesses == 0 && p.done.past.span == 0 && (p.was == steady || p.was == recovering)
+	return long && (first || p.done.refutes(now))
 }
 
 // brief reports whether a weak episode was an outage, though a short one: what was lost was lost

@@ -74,3 +74,43 @@ func TestLone503DelaysNoProbe(t *testing.T) {
 		t.Errorf("half an hour after the limit became four times as high, the plateau is %.2f/s; it was %.2f", l.Plateau(), before)
 	}
 }
+
+// TestFirstSilence: the first refusal of all asks to wait for a minute and a half. If the provider allows more than the pace, the
+// pace stays. If it counts in windows of two minutes, the second such refusal says so.
+func TestFirstSilence(t *testing.T) {
+	const wait = 90 * time.Second
+	for _, tc := range []struct {
+		name     string
+		window   bool
+		work     int // at least, in the 20 minutes after it
+		refusals int // at most
+	}{
+		{"a silence at a bucket of 10 a second", false, 9600, 12},
+		{"windows of 300 in two minutes", true, 2700, 4},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := begin(t, &provider{tokens: 10}, law.Memory{}, time.Hour)
+			n := 0
+			r.answer = func(p *provider) (law.Outcome, time.Duration) {
+				n++
+				ok, hold := p.bucket(10, 10), time.Duration(-1)
+				if tc.window {
+					ok, _, hold = p.fixed(300, 2*time.Minute)
+				} else if n == 300 {
+					ok, hold = false, wait
+				}
+				o := granted(ok)
+				if !ok {
+					o.Hold = hold
+				}
+				return o, 50 * ms
+			}
+			for r.refused == 0 {
+				r.step()
+			}
+			if got := r.until(r.now + 20*time.Minute); got < tc.work || r.refused > tc.refusals {
+				t.Errorf("%d answers in 20 minutes, and %d refused; want %d, and %d", got, r.refused, tc.work, tc.refusals)
+			}
+		})
+	}
+}
