@@ -59,6 +59,7 @@ type Desk struct {
 	serial  uint64
 	flights map[uint64]flight
 	last    gate.Status
+	seen    []byte // the state that was asked for last, also of the leader of then; nil: none was
 
 	finding chan struct{} // is full while one goroutine looks for a place
 	missed  time.Time     // since when the directory does not answer; of that goroutine
@@ -167,14 +168,18 @@ func (d *Desk) lost() {
 
 // find leads, or becomes a guest of who does.
 func (d *Desk) find(ctx context.Context) (place, error) {
-	meet := d.config.ground()
+	c := d.config
+	d.mu.Lock()
+	c.Known = gate.Newest(c.Known, d.seen) // a leader that was killed may have saved less
+	d.mu.Unlock()
+	meet := c.ground()
 	var silent time.Time // since when no leader answers
 	deposed := false
 	for {
 		claimed, err := meet.claim(ctx)
 		d.answers(err)
 		if err == nil {
-			return lead(d.config, claimed, meet.clock(), deposed)
+			return lead(c, claimed, meet.clock(), deposed)
 		}
 		if errors.Is(err, errAway) && time.Since(d.missed) > awayLonger || !errors.Is(err, errTaken) && !errors.Is(err, errAway) {
 			return nil, err
@@ -183,7 +188,7 @@ func (d *Desk) find(ctx context.Context) (place, error) {
 			if silent.IsZero() {
 				silent = time.Now()
 			}
-			g, err := visit(ctx, meet, d.config)
+			g, err := visit(ctx, meet, c)
 			if err == nil {
 				return g, nil
 			}
@@ -305,6 +310,9 @@ func (d *Desk) State(last bool) (state []byte) {
 	if err != nil {
 		return d.config.Known
 	}
+	d.mu.Lock()
+	d.seen = state
+	d.mu.Unlock()
 	return state
 }
 

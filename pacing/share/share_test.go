@@ -410,6 +410,30 @@ func TestTakingOverKeepsTheCeiling(t *testing.T) {
 	}
 }
 
+// TestPaceOutlivesTheLeader: what a guest saved last with its work is what it goes on with if the leader is killed, which had
+// nothing to save: no request was refused.
+func TestPaceOutlivesTheLeader(t *testing.T) {
+	acme := collection.Provider{Name: "acme", Origins: []string{"https://acme.test"}, StartPerSecond: 20, Ceilings: []collection.Ceiling{{Count: 200, Per: time.Second}}}
+	c := account(t, acme)
+	first, second := join(t, c), join(t, c)
+	defer second.Close()
+	all := govern(t, &provider{}, []*share.Desk{first, second}, pacing.BudgetLimits{})
+	for range 40 {
+		if err := get(t.Context(), all[0], "first.test"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	second.State(false)
+	was := second.Status().PerSecond
+	first.Die()
+	if err := get(t.Context(), all[1], "second.test"); err != nil {
+		t.Fatal(err)
+	}
+	if is := second.Status().PerSecond; !second.Leads() || was < 25 || is < 0.9*was {
+		t.Errorf("%.1f/s before the leader was killed, and %.1f/s after it; it leads: %t", was, is, second.Leads())
+	}
+}
+
 // TestSettleOutlivesTheLeader: a refusal that comes back when the leader has
 // gone slows down under the next one.
 func TestSettleOutlivesTheLeader(t *testing.T) {
