@@ -13,7 +13,7 @@ import (
 type Outcome struct {
 	Signal    law.Signal
 	Weak      bool             // nothing but a 503 says so, which may be by chance, or the provider has trouble of its own
-	Overdue   bool             // it failed because a gateway, or we, gave up waiting for the answer
+	Overdue   bool             // it failed because a gateway, or we, gave up waiting for the answer, or the connection was closed in its place
 	Leftover  bool             // it failed after the run had ended, when only what takes long was left: only the breaker counts that
 	QuotaUsed bool             // a quota is used up: a hold, and no news about the pace
 	Code      string           // the provider's word for it; "": there is none
