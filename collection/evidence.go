@@ -92,7 +92,9 @@ type Evidence struct {
 	Pages    int64  `json:"pages"`              // delivered
 	Records  int64  `json:"records"`            // delivered, those in quarantine included
 	Again    int64  `json:"again,omitempty"`    // of these, records whose key the pass had delivered before
-	Replaced int64  `json:"replaced,omitempty"` // of these, records with other bytes
+	Replaced int64  `json:"replaced,omitempty"` // of these, records with other bytes,
+	Later    int64  `json:"later,omitempty"`    // and of these, records with a later mark than any on the pages before
+	Latest   string `json:"latest,omitempty"`   // the latest mark so far
 	Moved    int64  `json:"moved,omitempty"`    // of all, records that took the place of one of another partition, which may still have it
 	By       string `json:"by,omitempty"`       // where the total is told
 	First    int64  `json:"first,omitempty"`    // the total as told first
@@ -128,11 +130,18 @@ type Evidence struct {
 // Distinct returns the number of distinct records that the pass delivered.
 func (e Evidence) Distinct() int64 { return e.Records - e.Again }
 
+// A Redelivered counts the records of a slice that had come before in its pass: all, those with other bytes, and of these
+// those that are [Evidence.IsLater].
+type Redelivered struct{ Again, Replaced, Later int64 }
+
+// IsLater reports whether r has a later mark than any record on the pages before.
+func (e Evidence) IsLater(r *Record) bool { return e.Latest != "" && r.Mark.Value > e.Latest }
+
 // With returns e after sl, which commit stored; of its records, again had come
-// before in the pass, and replaced of these had other bytes. stored is how many
+// before in the pass. stored is how many
 // records the stream has then, if sl.AsksStored. A slice that starts at the start
 // of a walk, or of a new pass, begins anew.
-func (e Evidence) With(sl *Slice, commit, stored, again, replaced int64) Evidence {
+func (e Evidence) With(sl *Slice, commit, stored int64, again Redelivered) Evidence {
 	if sl.BeginsPass() {
 		before, filled := e.Before, e.Filled
 		if sl.From.Done {
@@ -195,8 +204,12 @@ func (e Evidence) With(sl *Slice, commit, stored, again, replaced int64) Evidenc
 	if len(sl.Rejected) > 0 {
 		e.Whole = 0 // a record in quarantine is not stored
 	}
-	e.Again += again
-	e.Replaced += replaced
+	e.Again += again.Again
+	e.Replaced += again.Replaced
+	e.Later += again.Later
+	for i := range sl.Records {
+		e.Latest = max(e.Latest, sl.Records[i].Mark.Value)
+	}
 	if sl.Told.Last != "" {
 		e.Last = hashOf(sl.Told.Last)
 	}
@@ -328,6 +341,8 @@ func (e Evidence) moved() string {
 		return fmt.Sprintf("%d of %d pages did not begin where the page before them ended: records were deleted or moved while the list was read", e.Torn, e.Seams)
 	case e.Fell > 0 && e.Counted:
 		return fmt.Sprintf("%s fell from %d to %d while the list was read, so that records may have moved to a page that was read before", e.By, e.First, e.Total)
+	case e.Later > 0 && e.Counted && (e.By == "" || e.InPages || e.Distinct() < e.Total):
+		return fmt.Sprintf("%d of %d records came twice, the second time with a later mark: updates moved them to the end while the list was read, and others to a page that was read before. If the provider sorts by that mark, give `since` order: asc", e.Later, e.Records)
 	}
 	return ""
 }

@@ -144,7 +144,7 @@ func (m *memory) evidence(e collection.Evidence, s *collection.Slice) collection
 		}
 		m.passed[s.Place][r.Key] = true
 	}
-	return e.With(s, m.commits, int64(len(m.records[s.Stream])), again, 0)
+	return e.With(s, m.commits, int64(len(m.records[s.Stream])), collection.Redelivered{Again: again})
 }
 
 func (m *memory) apply(s collection.Slice) collection.Committed {

@@ -78,8 +78,8 @@ func (c *comparison) know(r store.Stored) {
 func (c *comparison) hash(text string) uint64 { return max(1, maphash.String(c.seed, text)) }
 
 // delivered takes in what came in a slice of a pass. It counts the records whose
-// keys the pass had delivered before, and of these the ones with other bytes.
-func (c *comparison) delivered(sl *collection.Slice, pass int64) (again, replaced int64) {
+// keys the pass had delivered before; before is what it has delivered.
+func (c *comparison) delivered(sl *collection.Slice, pass int64, before collection.Evidence) (again collection.Redelivered) {
 	c.rejected += int64(len(sl.Rejected))
 	from := c.hash(string(sl.Partition))
 	for i := range sl.Records {
@@ -92,9 +92,12 @@ func (c *comparison) delivered(sl *collection.Slice, pass int64) (again, replace
 		if at.delivered == 0 {
 			c.distinct++
 		} else if at.pass == pass {
-			again++
+			again.Again++
 			if at.delivered != sum {
-				replaced++
+				again.Replaced++
+				if before.IsLater(r) {
+					again.Later++
+				}
 			}
 		}
 		if at.delivered != 0 && at.from != from && at.delivered != sum {
@@ -108,7 +111,7 @@ func (c *comparison) delivered(sl *collection.Slice, pass int64) (again, replace
 		}
 		c.differing[h] = different{strings.Clone(r.Key), sl.Partition, r.Mark, c.touched(r.Data)}
 	}
-	return again, replaced
+	return again
 }
 
 // lookAgain compares what differs with a record as it is stored now. whole tells

@@ -169,15 +169,15 @@ func (l *ledger) Commit(_ context.Context, group ...collection.Slice) ([]collect
 		if sl.BeginsPass() {
 			pass = l.commits
 		}
-		var again, replaced int64
+		var again collection.Redelivered
 		if l.changes {
 			for j := range sl.Records {
 				l.brought[l.hash(sl.Records[j].Key)] = true
 			}
 		} else {
-			again, replaced = l.delivered(sl, pass)
+			again = l.delivered(sl, pass, c.Evidence)
 		}
-		c.Evidence, c.Cursor = c.Evidence.With(sl, l.commits, l.distinct, again, replaced).Judged(sl)
+		c.Evidence, c.Cursor = c.Evidence.With(sl, l.commits, l.distinct, again).Judged(sl)
 		l.places[sl.Place] = c
 		results[i] = collection.Committed{Commit: l.commits, Rejected: len(sl.Rejected), Next: c.Cursor, Evidence: c.Evidence}
 		if sl.Leaves != nil {

@@ -108,11 +108,11 @@ func (l *twinLedger) commit(sl collection.Slice, now time.Time) (result collecti
 	at := s.at[sl.Place]
 	result.Commit = int64(len(s.commits) + 1)
 	moves := at.Cursor == sl.From
-	var seen delivered
-	result.Changed, result.Rejected, result.Older, seen = l.put(sl, l.passOf(at, sl, moves, result.Commit))
+	var seen collection.Redelivered
+	result.Changed, result.Rejected, result.Older, seen = l.put(sl, l.passOf(at, sl, moves, result.Commit), &at.Evidence)
 	if moves {
 		to := collection.Checkpoint{Place: sl.Place, Commit: result.Commit, Epoch: l.epoch, SavedAt: now}
-		evidence := at.Evidence.With(&sl, result.Commit, l.stored(&sl), seen.again, seen.replaced)
+		evidence := at.Evidence.With(&sl, result.Commit, l.stored(&sl), seen)
 		to.Evidence, to.Cursor, result.Deleted = s.shelves[sl.Stream].sweep(&sl, evidence, result.Commit)
 		if sl.Next = to.Cursor; !to.Evidence.Kept(sl.Place, to.Cursor) {
 			to.Evidence = collection.Evidence{}
@@ -153,13 +153,10 @@ func (l *twinLedger) stored(sl *collection.Slice) int64 {
 	return int64(len(shelf.keys) - shelf.deleted)
 }
 
-// delivered counts the records of a slice as its evidence does.
-type delivered struct{ again, replaced int64 }
-
 // put stores the records of a slice, and returns how many are new or other
 // than they were, how many are in quarantine now, and how many are older than
 // what is stored.
-func (l *twinLedger) put(sl collection.Slice, pass int64) (changed, rejected, older int, seen delivered) {
+func (l *twinLedger) put(sl collection.Slice, pass int64, before *collection.Evidence) (changed, rejected, older int, seen collection.Redelivered) {
 	shelf := l.twin.shelves[sl.Stream]
 	var same []collection.Record
 	for _, r := range sl.Records {
@@ -167,9 +164,12 @@ func (l *twinLedger) put(sl collection.Slice, pass int64) (changed, rejected, ol
 		switch {
 		case !known:
 		case pass != 0 && was.partition == sl.Partition && was.pass == pass:
-			seen.again++
+			seen.Again++
 			if was.data != string(r.Data) {
-				seen.replaced++
+				seen.Replaced++
+				if before.IsLater(&r) {
+					seen.Later++
+				}
 			}
 		case pass != 0 && was.partition == sl.Partition:
 			was.pass = pass

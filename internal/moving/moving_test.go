@@ -42,6 +42,8 @@ type plan struct {
 	hides   bool   // the provider leaves out some records of each page
 	changes int    // between pages
 	after   bool   // since means after, not from
+	sorted  bool   // the provider sorts by marks, which the connector does not say
+	keeps   bool   // nothing is deleted
 }
 
 // pagings are the ways of paging: how a connector file says them.
@@ -113,6 +115,10 @@ func (s *server) change() {
 	case 1:
 		s.stamp(r, s.clock)
 	default:
+		if s.keeps {
+			s.stamp(r, s.clock)
+			return
+		}
 		r.alive = false
 	}
 }
@@ -129,7 +135,7 @@ func (s *server) listed(q url.Values, page int) []*record {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *record) int {
-		if s.since != "asc" && s.since != "desc" {
+		if s.since != "asc" && s.since != "desc" && !s.sorted {
 			return a.ID - b.ID
 		}
 		loose := 0
@@ -270,6 +276,24 @@ func TestMovingLists(t *testing.T) {
 	t.Log(counts)
 }
 
+// TestMovedToTheEnd: a provider that sorts by marks moves what is updated to the end, and all others to the front by one. Records
+// that are made meanwhile leave the total no less than it was.
+func TestMovedToTheEnd(t *testing.T) {
+	counts := map[string]int{}
+	for _, paging := range []string{"number", "link", "next"} { // here a disguised offset is the id of a record as well
+		for seed := range uint64(20) {
+			random := rand.New(rand.NewPCG(seed, 11))
+			p := plan{paging: paging, since: "none", sorted: true, keeps: true, total: []string{"", "header", "body"}[random.IntN(3)],
+				ties: []int{1, 4}[random.IntN(2)], changes: 1 + random.IntN(2), after: random.IntN(2) == 0}
+			t.Run(fmt.Sprintf("%s/%d", paging, seed), func(t *testing.T) { play(t, p, random, counts) })
+		}
+	}
+	if counts["made again"] < 10 || counts["complete"] < 10 {
+		t.Errorf("%v, want ten or more that were made again, and that are complete", counts)
+	}
+	t.Log(counts)
+}
+
 func play(t *testing.T, p plan, random *rand.Rand, counts map[string]int) {
 	s := &server{plan: p, random: random}
 	for i := range 57 + random.IntN(20) {
@@ -310,7 +334,7 @@ func play(t *testing.T, p plan, random *rand.Rand, counts map[string]int) {
 		}
 		success := outcome == collection.Complete || outcome == collection.NothingNew
 		// Deletions and additions that leave a total as it was are not seen in it.
-		unknowable := evidence.Doubt() != "" || s.changed && !p.notices() && s.visible() >= visible
+		unknowable := evidence.Doubt() != "" || s.changed && !p.notices() && s.visible() >= visible && !p.keeps
 		if success && missing > 0 && !unknowable {
 			t.Errorf("run %d is %s, and %d of %d are missing; evidence %+v", n, outcome, missing, len(before), evidence)
 		}

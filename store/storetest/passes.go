@@ -42,6 +42,36 @@ func passes(t *testing.T, open opener) {
 	checkPass(t, commit(t, l, page(part("issues", "y"), token("2"), token("3"), "1", "2"))[0].Evidence, 2, 3, 0)
 }
 
+// later counts the records that come again with a later mark than any on the pages before, also over runs.
+func later(t *testing.T, open opener) {
+	s := open(t)
+	l := begin(t, s, "run-1")
+	at := home("repos")
+	versions := func(from, next collection.Cursor, marks ...string) collection.Slice {
+		sl := collection.Slice{Place: at, From: from, Next: next}
+		for _, m := range marks { // a key and a mark
+			r := record(m[:1], `{"n":"`+m+`"}`)
+			r.Mark = collection.Mark{Scale: "time", Value: m[1:]}
+			sl.Records = append(sl.Records, r)
+		}
+		return sl
+	}
+	commit(t, l, versions(collection.Cursor{}, token("2"), "a1", "b2", "c3"))
+	closeStore(t, s)
+
+	s = opened(t, open)
+	l = begin(t, s, "run-2")
+	commit(t, l, versions(token("2"), token("3"), "c3", "b3", "d4")) // moved by one that was made in front, and updated
+	e := commit(t, l, versions(token("3"), collection.Cursor{Done: true}, "e5", "a6"))[0].Evidence
+	if e.Again != 3 || e.Replaced != 2 || e.Later != 1 {
+		t.Errorf("%d came again, %d with other bytes, %d with a later mark, want 3, 2, 1", e.Again, e.Replaced, e.Later)
+	}
+	e = commit(t, l, versions(collection.Cursor{Done: true}, token("2"), "a7"))[0].Evidence
+	if e.Again != 0 || e.Later != 0 {
+		t.Errorf("of the next pass, %d came again, %d with a later mark, want none", e.Again, e.Later)
+	}
+}
+
 func checkPass(t *testing.T, e collection.Evidence, pages, distinct, replaced int64) {
 	t.Helper()
 	if e.Pages != pages || e.Distinct() != distinct || e.Replaced != replaced {

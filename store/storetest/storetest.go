@@ -34,6 +34,7 @@ func Test(t *testing.T, open func(t *testing.T) store.Store) {
 		{"I1 a lost answer is found by the checkpoint", lostAnswer},
 		{"I1 what cannot be stored is in quarantine", quarantine},
 		{"I2 a pass counts what it delivers", passes},
+		{"I2 a pass counts what comes again with a later mark", later},
 		{"I2 a walk that is refuted is no end", refuted},
 		{"I3 once by key", onceByKey},
 		{"I3 a later version stays", laterStays},

@@ -150,7 +150,7 @@ func (b *batch) commit(sl *collection.Slice, result *collection.Committed) error
 		return err
 	}
 	result.Commit, b.records.Commit = b.last, b.last
-	n, err := b.records.Store(s, here.Partition, b.pass(here, sl, moves), sl, result)
+	n, err := b.records.Store(s, here.Partition, b.pass(here, sl, moves), &here.At.Evidence, sl, result)
 	if err != nil {
 		return err
 	}
@@ -211,7 +211,7 @@ func (b *batch) move(s *streams.Stream, here *checkpoints.Standing, sl *collecti
 			return next, err
 		}
 	}
-	evidence := here.At.Evidence.With(sl, b.last, stored, n.Again, n.Replaced).Following(sl, s.Sweeps)
+	evidence := here.At.Evidence.With(sl, b.last, stored, n.Redelivered).Following(sl, s.Sweeps)
 	evidence.Moved += n.Unproven
 	var err error
 	if next.Evidence, next.Cursor, err = b.sweep(s, here, sl, evidence, result); err != nil {

@@ -37,12 +37,15 @@ func NewBatch(t database.Tx, newest int64, news *streams.News) *Batch {
 
 // A Count says what became of the records of a slice that its pass follows. Of a slice
 // whose pass is not followed, Inserted need not be known.
-type Count struct{ Inserted, Again, Replaced, Unproven int64 }
+type Count struct {
+	collection.Redelivered
+	Inserted, Unproven int64
+}
 
 // Store stores the records and the rejected records of a slice, and counts them.
-// pass is the commit that began the pass that the slice belongs to; 0 if none is
-// followed.
-func (b *Batch) Store(s *streams.Stream, partition, pass int64, sl *collection.Slice, result *collection.Committed) (n Count, err error) {
+// before is the evidence of the pass that the slice goes on with or begins, and pass the commit
+// that began it; 0 if none is followed.
+func (b *Batch) Store(s *streams.Stream, partition, pass int64, before *collection.Evidence, sl *collection.Slice, result *collection.Committed) (n Count, err error) {
 	lists := b.tx.Dialect().Lists
 	exact := pass != 0 && !lists // the number of the newest record is needed
 	if exact || b.uncounted != s {
@@ -89,7 +92,7 @@ func (b *Batch) Store(s *streams.Stream, partition, pass int64, sl *collection.S
 		}
 	}
 	if pass != 0 && n.Inserted < int64(len(sl.Records)) {
-		if err := b.notePass(s, partition, pass, &done, sl.Records, unchanged, &n); err != nil {
+		if err := b.notePass(s, partition, pass, before, &done, sl.Records, unchanged, &n); err != nil {
 			return n, err
 		}
 	}
@@ -163,7 +166,7 @@ type upserted struct {
 
 // notePass notes that pass delivered records which the store had, and counts those that the pass had
 // delivered before. Inserted records are noted already.
-func (b *Batch) notePass(s *streams.Stream, partition, pass int64, done *upserted, records []collection.Record, unchanged []int, n *Count) error {
+func (b *Batch) notePass(s *streams.Stream, partition, pass int64, before *collection.Evidence, done *upserted, records []collection.Record, unchanged []int, n *Count) error {
 	onlyInserted := int64(len(records)-len(unchanged)) == n.Inserted
 	for i := range records {
 		_, same := slices.BinarySearch(unchanged, i)
@@ -192,6 +195,9 @@ func (b *Batch) notePass(s *streams.Stream, partition, pass int64, done *upserte
 			n.Again++
 			if !same {
 				n.Replaced++
+				if before.IsLater(&records[i]) {
+					n.Later++
+				}
 			}
 		}
 	}
