@@ -32,6 +32,7 @@ type comparison struct {
 	leaving   int64                         // stored records that the next run marks as deleted
 	mark      string                        // that the next walk asks from, as the Value of a mark; "": none
 	owed      map[collection.Partition]bool // places with a gap
+	fetched   map[uint64]bool               // hashes of the partitions with a stored record
 	brought   map[uint64]bool               // keys that the next run has by the token that the newest walk ended with
 	newer     map[collection.Partition]bool // whose parents were stored since the newest pass began
 
@@ -57,8 +58,8 @@ type different struct {
 func newComparison(state store.StreamState, began time.Time) *comparison {
 	c := &comparison{
 		stream: state.Stream, began: began, seed: maphash.MakeSeed(), keys: map[uint64]one{}, differing: map[uint64]different{},
-		shared: map[uint64]bool{},
-		owed:   map[collection.Partition]bool{}, newer: map[collection.Partition]bool{},
+		shared: map[uint64]bool{}, fetched: map[uint64]bool{},
+		owed: map[collection.Partition]bool{}, newer: map[collection.Partition]bool{},
 		wrong: map[collection.Partition]int64{},
 	}
 	c.lane = state.Lanes[0]
@@ -71,7 +72,9 @@ func newComparison(state store.StreamState, began time.Time) *comparison {
 
 // know takes in a stored record.
 func (c *comparison) know(r store.Stored) {
-	c.keys[c.hash(r.Key)] = one{stored: c.hash(string(r.Data)), partition: c.hash(string(r.Partition))}
+	partition := c.hash(string(r.Partition))
+	c.fetched[partition] = true
+	c.keys[c.hash(r.Key)] = one{stored: c.hash(string(r.Data)), partition: partition}
 }
 
 // hash returns a hash of text that is not 0.
@@ -182,10 +185,18 @@ const clocks = time.Minute
 
 // ahead reports whether the next run has a record, or this version of it, by
 // itself: it is behind the mark that the next walk asks from, it was made or changed
-// since the newest walk began, or that walk is still on its way.
+// since the newest walk began, or that walk is still on its way. A detail that is
+// fetched once is not had again when it changes.
 func (c *comparison) ahead(d different) bool {
+	once := c.stream.Refresh == collection.Once
 	switch {
-	case !c.lane.Complete, c.newer[d.partition], c.brought[c.hash(d.key)]:
+	case once && c.keys[c.hash(d.key)].stored != 0:
+		return false
+	case !c.lane.Complete, c.brought[c.hash(d.key)]:
+		return true
+	case once:
+		return c.newer[d.partition] && !c.fetched[c.hash(string(d.partition))]
+	case c.newer[d.partition]:
 		return true
 	case d.mark == (collection.Mark{}):
 		return d.touched

@@ -74,7 +74,7 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if id, ok := strings.CutPrefix(r.URL.Path, "/issues/"); ok {
 		for _, i := range p.issues {
 			if fmt.Sprint(i["id"]) == id {
-				json.NewEncoder(w).Encode(map[string]any{"id": i["id"], "text": i["text"]})
+				json.NewEncoder(w).Encode(map[string]any{"id": i["id"], "text": i["text"], "updated_at": i["updated_at"]})
 				return
 			}
 		}
@@ -280,6 +280,28 @@ func TestDetails(t *testing.T) {
 	}
 	_, got = w.verify(verify.Config{Streams: []string{"comments"}})
 	w.check(got, "equal 29 missing [] stale [] vanished [30] ahead 0 owed 0 whole true")
+}
+
+// TestADetailThatIsFetchedOnce: one whose parent changed is stale as soon as the next run
+// does not have it, however lately it changed; one that was never fetched is ahead.
+func TestADetailThatIsFetchedOnce(t *testing.T) {
+	w := newWorld(t, 30)
+	w.run("issues", "comments")
+	w.issues[4] = issue(5, time.Now())
+	w.issues[5] = issue(6, time.Now())
+	w.issues[4]["text"], w.issues[5]["text"] = "edited", "edited"
+	w.run("issues", "comments")
+	_, got := w.verify(verify.Config{Streams: []string{"comments"}})
+	w.check(got, "equal 28 missing [] stale [5 6] vanished [] ahead 0 owed 0 whole true")
+
+	w.issues = append(w.issues, issue(31, time.Now()))
+	w.issues[6] = issue(7, time.Now())
+	w.run("issues")
+	_, got = w.verify(verify.Config{Streams: []string{"comments"}})
+	w.check(got, "equal 27 missing [] stale [5 6 7] vanished [] ahead 1 owed 0 whole true")
+	w.run("comments")
+	_, got = w.verify(verify.Config{Streams: []string{"comments"}})
+	w.check(got, "equal 28 missing [] stale [5 6 7] vanished [] ahead 0 owed 0 whole true")
 }
 
 // While a run has the lease, a repair changes nothing.
