@@ -3,11 +3,13 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"collect/cmd/internal/term"
+	"collect/connectors"
 	"collect/connectors/declarative"
 	"collect/engine/author"
 	"collect/engine/har"
@@ -195,6 +197,7 @@ func (a *app) visit(ctx context.Context, target registry.Target, streams []strin
 		}
 	}
 	t.Close(ctx)
+	warnFetchedOnce(target.Connector, pages)
 	if !a.flags.json {
 		a.showVisits(pages, t)
 		return problem.Worst(codes...), nil
@@ -205,6 +208,28 @@ func (a *app) visit(ctx context.Context, target registry.Target, streams []strin
 		}
 	}
 	return problem.Worst(codes...), nil
+}
+
+// warnFetchedOnce adds to the pages of details that are fetched once that the records of
+// their parent say when they change, where the page of the parent shows that and the file
+// alone did not.
+func warnFetchedOnce(c connectors.Connector, pages []author.Page) {
+	reminder, ok := c.(connectors.Reminder)
+	if !ok {
+		return
+	}
+	for _, stream := range c.Streams() {
+		of := func(name string) int {
+			return slices.IndexFunc(pages, func(p author.Page) bool { return p.Stream == name })
+		}
+		at, parent := of(stream.Name), of(stream.Parent)
+		if _, told := reminder.WithChanged(stream.Name, nil); told || at < 0 || parent < 0 || len(pages[parent].Records) == 0 {
+			continue
+		}
+		if write, known := reminder.WithChanged(stream.Name, pages[parent].Records[0].Data); known {
+			pages[at].Warnings = append(pages[at].Warnings, fmt.Sprintf("a detail is fetched once: when its record of `%s` changes, it stays as it was. To have it fetched again: `%s`", stream.Parent, write))
+		}
+	}
 }
 
 // showVisits prints what came of the first page of each stream.

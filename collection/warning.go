@@ -12,6 +12,7 @@ const (
 	Overwritten   WarningCode = "W0611" // many records of one walk replaced another one of it, or one that another parent may still have
 	MarkIgnored   WarningCode = "W0612" // the provider sends records that are older than the run asked for
 	RefusedBeside WarningCode = "W0613" // a page with records that says that something failed
+	FetchedOnce   WarningCode = "W0619" // parents that changed after their partitions were collected, which are collected once
 )
 
 // MeetsApart is the warning of a run that other runs of its account find only if

@@ -63,6 +63,15 @@ type Resumer interface {
 	Resumes(stream string) bool
 }
 
+// A Reminder is a connector that knows what its author may have forgotten: that partitions
+// which are collected once are not collected again when their parents change.
+type Reminder interface {
+	// WithChanged returns what to write, so that they are, for parents such as this one,
+	// which may be nil. known is false if nothing is known to tell when such a parent
+	// changed. It returns "" for a stream whose partitions are not collected once.
+	WithChanged(stream string, parent []byte) (write string, known bool)
+}
+
 // An Aheader is a connector that can name cursors before the slices in front
 // of them are fetched, as with page numbers and offsets, so that slices of
 // one partition can be fetched side by side.

@@ -93,6 +93,9 @@ func (r *Runner) pass(ctx context.Context, stream collection.Stream, checkpoint 
 			return inStream(stream, err)
 		}
 	}
+	if err := r.tellStale(context.WithoutCancel(ctx), p); err != nil {
+		return inStream(stream, err)
+	}
 	r.finish(home)
 	return r.settleWaits(context.WithoutCancel(ctx), stream, waits)
 }
@@ -136,7 +139,8 @@ type passage struct {
 	home   collection.Place
 	at     collection.Cursor // the checkpoint; its token is the key of the parent that the pass goes on behind
 	passed int64             // parents that no partition is wanted of, so far
-	sent   string            // the key of the parent whose partition was last given to a worker; "": none since the checkpoint
+	stale  stale
+	sent   string // the key of the parent whose partition was last given to a worker; "": none since the checkpoint
 }
 
 // stand moves the checkpoint of a pass to the parent whose partition was sent last.
@@ -240,6 +244,9 @@ func (r *Runner) unsettled(ctx context.Context, p *passage, busy *sync.Map, pare
 		switch stream.Refresh {
 		case collection.Once:
 			collected = t.checkpoint.Done
+			if collected && !lost && states[i].Checkpoint.Begun() <= t.stored {
+				p.stale.add(t)
+			}
 		case collection.WhenChanged:
 			// A version may be as coarse as a day. A walk that began before the
 			// parent's bytes were stored belongs to the bytes before them.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -124,5 +125,57 @@ func TestADetailOfOtherBytesAfterACrash(t *testing.T) {
 			}
 			return
 		}
+	}
+}
+
+// once is coarse, with details that are fetched once.
+type once struct{ coarse }
+
+func (once) Streams() []collection.Stream { return shelf{}.Streams()[:2] }
+
+func (once) WithChanged(string, []byte) (string, bool) { return "each: …", true }
+
+// TestADetailThatIsFetchedOnceIsToldToBeStale: a run says how many parents changed after
+// their details were fetched, and names no new parent, nor one of several that share a detail.
+func TestADetailThatIsFetchedOnceIsToldToBeStale(t *testing.T) {
+	for _, pairs := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			m, p := newMemory(), &provider{n: 4}
+			c := once{coarse{shelf: shelf{pairs: pairs}, bytes: map[string]int{}}}
+			for turn, of := range []struct {
+				changes []string
+				n       int
+				want    string
+			}{
+				{nil, 4, ""},
+				{nil, 4, ""},
+				{[]string{"item-001"}, 4, "1 record of `items` changed after its details were fetched. A detail of `details` is fetched once, so that these stay as they were. To have them fetched again when their records change: `each: …`; the next run then fetches each once more"},
+				{[]string{"item-003"}, 6, "2 records of `items` changed after their details were fetched. A detail of `details` is fetched once, so that these stay as they were. To have them fetched again when their records change: `each: …`; the next run then fetches each once more"},
+			} {
+				for _, key := range of.changes {
+					c.bytes[key]++
+				}
+				p.n = of.n
+				var told []string
+				if _, err := do(t, m, p, func(config *runner.Config) {
+					config.Connector = c
+					config.Observe = func(e collection.Event) {
+						if e.Kind == collection.WarningRaised && e.Code == collection.FetchedOnce {
+							told = append(told, e.Message)
+						}
+					}
+				}); err != nil {
+					t.Fatal(err)
+				}
+				want := []string{of.want}
+				if of.want == "" || pairs {
+					want = nil
+				}
+				if !slices.Equal(told, want) {
+					t.Errorf("turn %d, pairs %t: told %q, want %q", turn, pairs, told, want)
+				}
+				m = m.reopen()
+			}
+		})
 	}
 }

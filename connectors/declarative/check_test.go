@@ -152,3 +152,22 @@ func TestNoListInTheBody(t *testing.T) {
 		}
 	}
 }
+
+// TestADetailThatIsFetchedOnce: where the records of the parent say when they change, a
+// detail without `changed` is a doubt, with the line that has it fetched again.
+func TestADetailThatIsFetchedOnce(t *testing.T) {
+	const told = "15:12: a detail of `details` is fetched once: when its record of `tickets` changes, it stays as it was. To have it fetched again: "
+	for _, test := range []struct{ field, each, want string }{
+		{"updated_at", "{id: tickets.id}", told + "`each: {id: tickets.id, changed: tickets.updated_at}`"},
+		{"attributes.lastModified", "{id: tickets.id, when: tickets.open > 0}", told + "`each: {id: tickets.id, when: 'tickets.open > 0', changed: tickets.attributes.lastModified}`"},
+		{"updated_at", "{id: tickets.id, changed: tickets.updated_at}", ""},
+		{"created_at", "{id: tickets.id}", ""}, // a change does not show in it
+	} {
+		src := "connector: acme\nprovider: {base_url: 'https://api.acme.test'}\ndefaults: {key: id}\nstreams:\n  tickets:\n    get: /tickets\n    page: {link_header: next}\n    since:\n      field: " + test.field +
+			"\n      param: since\n      lookback: 1m\n\n  details:\n    get: /tickets/${id}\n    each: " + test.each + "\n    role: detail\n"
+		_, mistakes, doubts := declarative.Check("acme.yaml", []byte(src))
+		if got := strings.Join(found(append(mistakes, doubts...)), "\n"); got != test.want {
+			t.Errorf("%s\ngot  %s\nwant %s", src, got, test.want)
+		}
+	}
+}

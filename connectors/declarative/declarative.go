@@ -67,7 +67,7 @@ func Parse(path string, src []byte) (*Spec, error) {
 func Check(path string, src []byte) (spec *Spec, mistakes, doubts []*SpecError) {
 	f, doc, faults := read(src)
 	if len(faults) == 0 {
-		more := append(compile.Doubts(doc), compile.NoLists(doc, f)...)
+		more := slices.Concat(compile.Doubts(doc), compile.NoLists(doc, f), compile.FetchedOnce(doc, f))
 		sortFaults(more)
 		spec, doubts = &Spec{f}, specErrors(path, src, more)
 	}

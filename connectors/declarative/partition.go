@@ -81,3 +81,13 @@ func (s *Spec) Wants(stream string, params map[string]string) func(parent []byte
 		return wanted
 	}
 }
+
+// WithChanged returns what to write for a stream whose partitions are collected once, as
+// [connectors.Reminder] says.
+func (c *connector) WithChanged(stream string, parent []byte) (write string, known bool) {
+	st := c.spec.Stream(stream)
+	if st == nil || st.Refresh != collection.Once {
+		return "", false
+	}
+	return c.spec.WithChanged(st, parent)
+}

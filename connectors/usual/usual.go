@@ -1,6 +1,8 @@
 // Package usual lists what APIs mostly call the things that lists of theirs have in
-// common: totals, next pages, and the parameters that ask for one.
+// common: totals, next pages, the parameters that ask for one, and the times of records.
 package usual
+
+import "collect/internal/lazy"
 
 // TotalHeaders tell how many records a list has: those of WordPress, of json-server and
 // many others, of Kinto, of Discourse and others, and of Yii.
@@ -46,3 +48,6 @@ var (
 	OffsetParams = []string{"offset", "skip", "startAt", "start"}
 	SizeParams   = []string{"per_page", "limit", "page_size", "pageSize", "size", "count", "maxResults", "max_results"}
 )
+
+// ChangedField matches the fields of a record that tell when it changed.
+var ChangedField = lazy.Regexp(`(?i)^(date_)?(updated|modified|changed|last_?modified|last_?updated)(_?(at|on|time|date|gmt))?$`)

@@ -204,7 +204,7 @@ func (w *drafter) readList(a *answer) error {
 		switch {
 		case w.key == "" && sketch.Unique(w.items, name) && sketch.LikelyKey().MatchString(name):
 			w.key = name
-		case w.mark == "" && sketch.LikelyMark().MatchString(name) && times(w.items, name):
+		case w.mark == "" && usual.ChangedField().MatchString(name) && times(w.items, name):
 			w.mark = name
 		}
 	}

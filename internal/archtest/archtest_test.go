@@ -56,7 +56,7 @@ var rules = archtest.Rules{
 		"pacing/sim":               {"collection", "pacing", "pacing/desk", "pacing/gate", "pacing/law"},
 		"connectors":               {"collection"},
 		"connectors/connectortest": {"collection", "connectors"},
-		"connectors/usual":         {},
+		"connectors/usual":         {"internal/lazy"},
 		"connectors/declarative":   {"collection", "connectors", "connectors/oauth2", "connectors/renewal", "connectors/signing", "connectors/declarative/internal/answer", "connectors/declarative/internal/compile", "connectors/declarative/internal/language", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging", "connectors/declarative/internal/request", "connectors/declarative/internal/since", "connectors/declarative/internal/windows", "internal/similar", "internal/yamlfile"},
 		"connectors/oauth2":        {"collection", "connectors/renewal"},
 		"connectors/renewal":       {"collection"},
@@ -76,7 +76,7 @@ var rules = archtest.Rules{
 		"report":                   {"collection", "internal/jsonout", "internal/picture", "internal/process", "internal/words", "pacing/gate", "report/limit", "report/problem", "store"},
 
 		"connectors/declarative/internal/answer":   {"collection", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging"},
-		"connectors/declarative/internal/compile":  {"collection", "connectors/declarative/internal/answer", "connectors/declarative/internal/language", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging", "connectors/declarative/internal/request", "connectors/declarative/internal/since", "connectors/declarative/internal/windows", "internal/jq", "internal/lazy", "internal/similar", "connectors/signing", "internal/yamlfile"},
+		"connectors/declarative/internal/compile":  {"collection", "connectors/declarative/internal/answer", "connectors/declarative/internal/language", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging", "connectors/declarative/internal/request", "connectors/declarative/internal/since", "connectors/declarative/internal/windows", "connectors/usual", "internal/jq", "internal/lazy", "internal/similar", "connectors/signing", "internal/yamlfile"},
 		"connectors/declarative/internal/language": {"collection", "connectors/declarative/internal/notation", "connectors/declarative/internal/since", "connectors/declarative/internal/windows", "connectors/signing", "internal/lazy", "internal/yamlfile"},
 		"connectors/declarative/internal/notation": {"collection", "internal/yamlfile"},
 		"connectors/declarative/internal/paging":   {"collection", "connectors/declarative/internal/notation", "connectors/usual", "internal/lazy"},

@@ -326,7 +326,7 @@ func (d *drafter) stream(g *group) {
 		switch {
 		case key == "" && sketch.LikelyKey().MatchString(name) && sketch.Unique(first.items, name):
 			key = name
-		case mark == "" && sketch.LikelyMark().MatchString(name):
+		case mark == "" && usual.ChangedField().MatchString(name):
 			mark = name
 		}
 	}

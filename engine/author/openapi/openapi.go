@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"collect/connectors/usual"
 	"collect/engine/author/internal/sketch"
 	"collect/internal/lazy"
 	"collect/internal/words"
@@ -391,6 +392,7 @@ func (d *drafter) detail(op operation) {
 	}
 	s := &stream{Stream: &sketch.Stream{From: op.from}, item: one}
 	d.request(s, op)
+	s.follow(parent)
 	key, why := d.key(one, parent.Name)
 	if key == "" {
 		key, why = strings.Trim(s.bindings[variable().FindStringSubmatch(op.path[cut:])[1]], "${}"), "what it is asked for by"
@@ -410,6 +412,22 @@ func (d *drafter) detail(op operation) {
 		s.Set("query", *query, "")
 	}
 	d.file.Streams = append(d.file.Streams, s.Stream)
+}
+
+// follow has a detail fetched again when its parent says that it changed.
+func (s *stream) follow(parent *stream) {
+	for _, field := range slices.Sorted(maps.Keys(parent.item.properties)) {
+		if !usual.ChangedField().MatchString(field) {
+			continue
+		}
+		for i := range s.Lines {
+			if each, ok := s.Lines[i].Value.(yamlfile.Map); ok && s.Lines[i].Key == "each" {
+				each.Set("changed", parent.Name+"."+sketch.Step(field))
+				s.Lines[i].Value = each
+			}
+		}
+		return
+	}
 }
 
 func (d *drafter) about(op operation, in, name string) string {

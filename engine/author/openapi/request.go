@@ -273,7 +273,7 @@ var changedSince = lazy.Regexp(`(?i)^(filter\[)?(since|if_?modified_?since|min_?
 // since says how to ask for changes only, or nil.
 func (d *drafter) since(op operation, item shape) any {
 	for _, field := range slices.Sorted(maps.Keys(item.properties)) {
-		if !sketch.LikelyMark().MatchString(field) {
+		if !usual.ChangedField().MatchString(field) {
 			continue
 		}
 		for _, p := range op.params {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"collect/collection"
 	"collect/connectors/declarative/internal/language"
 	"collect/internal/lazy"
 	"collect/internal/yamlfile"
@@ -44,6 +45,22 @@ func NoLists(doc *language.Document, f *File) []yamlfile.Fault {
 				d.Fail(page.At, fmt.Sprintf("`page` reads `%s` in the body, which is then an object and no list: say with `records` where in it the list of `%s` is", path.Text, st.Name), "read as one record")
 				break
 			}
+		}
+	}
+	return d.Faults
+}
+
+// FetchedOnce returns the streams whose details are fetched once, although the records that
+// they belong to say when they change.
+func FetchedOnce(doc *language.Document, f *File) []yamlfile.Fault {
+	d := &yamlfile.Decoder{}
+	for _, e := range doc.Streams {
+		st := f.Stream(e.Key.Text)
+		if st.Refresh != collection.Once {
+			continue
+		}
+		if each, known := f.WithChanged(st, nil); known {
+			d.Fail(e.Value.Each[0].Key.At, fmt.Sprintf("a detail of `%s` is fetched once: when its record of `%s` changes, it stays as it was. To have it fetched again: `%s`", st.Name, st.Parent, each), "not fetched again")
 		}
 	}
 	return d.Faults

@@ -6,9 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tidwall/gjson"
+
 	"collect/collection"
 	"collect/connectors/declarative/internal/language"
 	"collect/connectors/declarative/internal/notation"
+	"collect/connectors/usual"
 	"collect/internal/similar"
 	"collect/internal/yamlfile"
 )
@@ -37,6 +40,7 @@ func RawText(raw json.RawMessage) (string, bool) {
 // each compiles the bindings of a stream to its parent.
 func (c *checker) each(spec language.StreamSpec, st *Stream) {
 	before := len(c.Faults)
+	st.each = eachText(spec.Each)
 	for _, e := range spec.Each {
 		if e.Key.Text == "when" {
 			continue // after the parent is known
@@ -96,6 +100,38 @@ func binds(spec language.StreamSpec, name string) bool {
 	}
 	_, ok := spec.Each.Find(name)
 	return ok
+}
+
+// eachText returns the bindings of a stream as a file has them on one line.
+func eachText(bindings yamlfile.Ordered[yamlfile.Scalar]) string {
+	var text []string
+	for _, e := range bindings {
+		text = append(text, e.Key.Text+": "+yamlfile.Quote(e.Value.Text))
+	}
+	return strings.Join(text, ", ")
+}
+
+// WithChanged returns the `each` of a stream whose details are fetched once, with the
+// `changed` that has them fetched again when their parent changes, of which record is a
+// sample; it may be nil. known is false if no field is known that tells when a parent
+// changed: any other field serves, since a parent with other bytes has changed, too.
+func (f *File) WithChanged(st *Stream, record []byte) (each string, known bool) {
+	field := ""
+	if s := f.Stream(st.Parent).Since; s != nil {
+		field, known = s.Field.Text, usual.ChangedField().MatchString(s.Field.Steps[len(s.Field.Steps)-1])
+	}
+	if !known {
+		notation.Parse(record).ForEach(func(name, value gjson.Result) bool {
+			if text, ok := notation.TextOf(value); ok && text != "" && usual.ChangedField().MatchString(name.Str) {
+				field, known = name.Str, true
+			}
+			return !known
+		})
+	}
+	if field == "" {
+		field = st.Each[0].path.Text[len(st.Parent)+1:]
+	}
+	return fmt.Sprintf("each: {%s, changed: %s}", st.each, yamlfile.Quote(st.Parent+"."+field)), known
 }
 
 // parentsFirst sorts the streams so that each follows its parent, and

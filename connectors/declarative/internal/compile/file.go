@@ -63,6 +63,7 @@ type Stream struct {
 	Each    []binding
 	When    *notation.Predicate
 	Changed *binding
+	each    string // `each` as the file has it, without its braces
 	On      []rule
 
 	SizeParam   string // the parameter that takes Size; "": the paging or the request has it

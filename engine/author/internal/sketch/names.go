@@ -8,8 +8,7 @@ import (
 
 // What fields and parameters are mostly called.
 var (
-	LikelyKey  = lazy.Regexp(`(?i)^(id|_id|uuid|guid|key|sha|slug|number|code|name|[a-z]+_?id)$`)
-	LikelyMark = lazy.Regexp(`(?i)^(date_)?(updated|modified|changed|last_?modified|last_?updated)(_?(at|on|time|date|gmt))?$`)
+	LikelyKey = lazy.Regexp(`(?i)^(id|_id|uuid|guid|key|sha|slug|number|code|name|[a-z]+_?id)$`)
 
 	// SecretParam matches the parameters of an address that carry a credential.
 	SecretParam = lazy.Regexp(`(?i)(key|token|secret|passw|sig)`)
