@@ -76,8 +76,12 @@ const (
 	EndTotal End = "total"      // the total was reached
 	EndEmpty End = "empty_page" // the page behind the last one is empty
 	EndShort End = "short_page" // the last page is shorter than a full one
-	EndKnown End = "known"      // the rest was had by the walks before
-	EndOne   End = "one_page"   // the list is not cut into pages
+
+	// EndNotThere: the provider says that it has no page behind the last one.
+	EndNotThere End = "no_such_page"
+
+	EndKnown End = "known"    // the rest was had by the walks before
+	EndOne   End = "one_page" // the list is not cut into pages
 )
 
 // Evidence tells of the newest pass of a place: how many records were delivered, and
@@ -362,6 +366,8 @@ func (e Evidence) short() string {
 		return ""
 	case e.InPages && e.First == 1 && e.Pages > 1 && e.Total == e.Pages:
 		return fmt.Sprintf("%s says 1 on the first page and %d on page %d: it may be the number of the page, and not of all pages", e.By, e.Total, e.Pages)
+	case e.InPages && e.End == EndNotThere:
+		had, what = e.Pages-1, "pages came"
 	case e.InPages:
 		had, what = e.Pages, "pages came"
 	case e.Partial && 2*e.First >= e.Stored:

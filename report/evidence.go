@@ -26,7 +26,7 @@ type evidenceLine struct {
 	Fell     int64   `json:"total_fell"` // times
 	Seams    int64   `json:"seams"`      // pages that were to begin with the last record of the page before
 	Torn     int64   `json:"seams_torn"` // of these, pages that did not
-	End      *string `json:"end"`        // end_mark, total, empty_page, short_page, one_page; null: not reached
+	End      *string `json:"end"`        // end_mark, total, empty_page, short_page, no_such_page, one_page; null: not reached
 	Doubt    *string `json:"doubt"`      // what cannot be known of the walk; null: nothing
 }
 

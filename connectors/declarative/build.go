@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -197,11 +198,22 @@ func (c *connector) judge(resp collection.Response) collection.Verdict {
 			return v
 		}
 	}
-	return compile.Judge(c.spec.Throttle, resp)
+	v := compile.Judge(c.spec.Throttle, resp)
+	if v == collection.NoVerdict && c.behindLast(resp) {
+		return collection.Accept
+	}
+	return v
 }
 
 func (c *connector) judges() bool {
-	return len(c.spec.Throttle) > 0 || slices.ContainsFunc(c.spec.Streams, func(st *compile.Stream) bool { return len(st.On) > 0 })
+	return len(c.spec.Throttle) > 0 || slices.ContainsFunc(c.spec.Streams, func(st *compile.Stream) bool { return len(st.On) > 0 || paging.Numbered(st.Page) })
+}
+
+// behindLast reports whether a response may be the page behind the last one; see
+// [walk.lacking].
+func (c *connector) behindLast(resp collection.Response) bool {
+	st := c.spec.Stream(resp.Stream)
+	return st != nil && resp.Status == http.StatusNotFound && st.Role == collection.List && paging.Numbered(st.Page) && paging.NoSuchPage(resp.Body)
 }
 
 func (c *connector) resolveParams(given map[string]string) (map[string]string, error) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"collect/collection"
@@ -49,6 +50,9 @@ func (w *walk) fetch(ctx context.Context, token string) (*paging.Page, error) {
 	}
 	p := &paging.Page{Header: resp.Header, Clock: clock, Open: w.st.Format.IsRows() && w.st.Format.Archive == "" && openEnd(resp)}
 	switch stop := w.lacking(resp, token); {
+	case stop != nil && token != "" && w.c.behindLast(collection.Response{Stream: w.at.Stream, Status: resp.StatusCode, Body: body}):
+		p.NotThere = true
+		return p, nil
 	case stop != nil && compile.Judge(w.st.On, collection.Response{Stream: w.at.Stream, Status: resp.StatusCode, Header: resp.Header, Body: body}) != collection.Accept:
 		return nil, stop
 	case resp.StatusCode == http.StatusNoContent, resp.StatusCode < 200, resp.StatusCode > 299:
@@ -119,6 +123,9 @@ func (w *walk) missing(err error, token string) error {
 	case stop.Reason == collection.Gone && !declared:
 		stop.Reason = collection.NotFound
 	}
+	if counts && token != "" && stop.Status == http.StatusNotFound && !errors.Is(stop, collection.ErrDeclared) {
+		stop.Detail = strings.TrimPrefix(stop.Detail+"; the pages before it came: if this API ends its lists like this, with its own words: on: [{status: [404], body: 'body.message == \"no such page\"', verdict: ok}]", "; ")
+	}
 	return err
 }
 
@@ -136,6 +143,8 @@ func (w *walk) lacking(resp *http.Response, token string) *collection.Stop {
 		stop.Detail = "the answer is empty (204), and the page before it led here; if this API ends its lists like this: on: [{status: [204], verdict: ok}]"
 	case status == http.StatusPartialContent && one:
 		stop.Detail = "the answer is a part of the list (206), but `page` says that the list is one page; if it is the whole list: on: [{status: [206], verdict: ok}]"
+	case status == http.StatusNotFound: // accepted as the page behind the last one; but this is the first
+		stop.Reason, stop.Detail = collection.NotFound, "it says that there is no such page, and it is the first"
 	case status < 200 || status > 299:
 		stop.Detail = "an answer with this status is not a page"
 	default:

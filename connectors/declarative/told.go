@@ -26,6 +26,9 @@ func (w *walk) told(p *paging.Page, asked, token, next string) collection.Told {
 	if next == "" {
 		told.End = w.st.Page.End(p)
 	}
+	if p.NotThere {
+		told.End = collection.EndNotThere
+	}
 	if o, ok := w.st.Page.(paging.Overlapping); ok && o.Overlap(token) > 0 {
 		told.Overlap, told.Seam = true, p.Seam
 	}

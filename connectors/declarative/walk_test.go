@@ -2,17 +2,20 @@ package declarative_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"collect/collection"
 	"collect/connectors"
 	"collect/connectors/connectortest"
 	"collect/connectors/declarative"
+	"collect/pacing"
 )
 
 // open returns the connector of a file for the server, or for the address in
@@ -236,4 +239,79 @@ streams:
 			t.Errorf("composite key %s, want %s", got, want)
 		}
 	}
+}
+
+// TestAPageBehindTheLast: a page that is counted and answered 404 with the words of Django is
+// the end of the list, unless the total that the pages told is not reached, or it is the
+// first page, or the words are others.
+func TestAPageBehindTheLast(t *testing.T) {
+	const invalid = `{"detail": "Invalid page."}`
+	for _, test := range []struct {
+		name, page string
+		had        int // pages before the 404
+		body       string
+		total      string // what pages tell
+		want       collection.Reason
+		against    bool // the evidence speaks against the end
+	}{
+		{"the end", "{number: {param: page}}", 5, invalid, `"count": 23`, "", false},
+		{"with a size", "{number: {param: page, size_param: size, size: 5}}", 5, invalid, `"count": 23`, "", false},
+		{"with a size that changes", "{number: {param: page, size_param: size, size: 5}, size: {least: 2}}", 5, invalid, `"count": 23`, "", false},
+		{"without a total", "{number: {param: page}}", 5, invalid, `"x": 0`, "", false},
+		{"older words", "{number: {param: page}}", 5, `{"detail": "Invalid page \"6\": That page contains no results."}`, `"count": 23`, "", false},
+		{"in the middle", "{number: {param: page}}", 3, invalid, `"count": 23`, "", true},
+		{"in the middle of the pages", "{number: {param: page, total_pages: pages}}", 4, invalid, `"pages": 5`, "", true},
+		{"in the middle, with a size that changes", "{number: {param: page, size_param: size, size: 5}, size: {least: 2}}", 2, invalid, `"count": 23`, "", true},
+		{"the first page", "{number: {param: page}}", 0, invalid, "", collection.NotFound, false},
+		{"the first page, counted from 0", "{number: {param: page, start: 0}}", 0, invalid, "", collection.NotFound, false},
+		{"other words", "{number: {param: page}}", 5, `{"detail": "Not found."}`, `"count": 23`, collection.NotFound, false},
+		{"a page that is too much", "{number: {param: page}}", 5, `{"detail": "Invalid page number: at most 5."}`, `"count": 23`, collection.NotFound, false},
+		{"a page that is not counted", "{cursor: {from: next, param: page}}", 5, invalid, `"count": 23, "next": "n"`, collection.CursorExpired, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			asked := 0
+			server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				if asked++; asked > test.had {
+					w.WriteHeader(http.StatusNotFound)
+					fmt.Fprint(w, test.body)
+					return
+				}
+				records, _ := pages(5 * (asked - 1))
+				fmt.Fprintf(w, `{"items": %s, %s}`, records, strings.Replace(test.total, `"n"`, strconv.Quote(strconv.Itoa(asked)), 1))
+			})
+			c := open(t, server, "connector: test\nprovider: {base_url: 'https://api.test', pace: off, limits: {attempts: 1}}\nstreams: {things: {get: /things, records: items, key: id, page: "+test.page+"}}\n")
+			var evidence collection.Evidence
+			n, done := 0, false
+			var err error
+			for slice, e := range c.Slices(t.Context(), governedBy(t, c), collection.Place{Stream: "things"}, collection.Cursor{}) {
+				if err = e; err != nil {
+					break
+				}
+				n, done = n+len(slice.Records), slice.Next.Done
+				evidence = evidence.With(&slice, 1, 0, collection.Redelivered{})
+			}
+			stop, _ := errors.AsType[*collection.Stop](err)
+			switch {
+			case test.want != "":
+				if stop == nil || stop.Reason != test.want {
+					t.Errorf("%v, want %s", err, test.want)
+				}
+			case err != nil || !done || n != min(5*test.had, total):
+				t.Errorf("%d records, done %t, %v; want all of the %d pages", n, done, err, test.had)
+			case (evidence.Contradiction() != "") != test.against:
+				t.Errorf("against the end: %q, want %t", evidence.Contradiction(), test.against)
+			}
+		})
+	}
+}
+
+// governedBy returns the client that the governor of c gives it.
+func governedBy(t *testing.T, c connectors.Connector) *http.Client {
+	t.Helper()
+	g, err := pacing.New(pacing.Config{Provider: c.Provider(), Budget: pacing.NewBudget(pacing.BudgetLimits{MaxTime: time.Minute})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { g.Close() })
+	return g.Client()
 }

@@ -110,3 +110,22 @@ func hasValue(value gjson.Result) bool {
 func isRound(n int) bool {
 	return n > 0 && (n%10 == 0 || n%25 == 0 || n == 15 || n%12 == 0 || n >= 16 && n&(n-1) == 0)
 }
+
+// noSuchPage matches what Django REST framework says of a page behind the last one; the
+// second form is that of its releases before 3.2, with the words of Django's paginator.
+var noSuchPage = lazy.Regexp(`^Invalid page( "?[0-9]+"?: That page contains no results)?\.?$`)
+
+// NoSuchPage reports whether body says that a list has no page of the number that was
+// asked for: {"detail": "Invalid page."}. "Not found" does not say it: it may mean the list.
+func NoSuchPage(body []byte) bool {
+	return noSuchPage().MatchString(gjson.GetBytes(body, "detail").String())
+}
+
+// Numbered reports whether pages are asked for by their numbers.
+func Numbered(list Kind) bool {
+	switch list.(type) {
+	case ByNumber, BySize:
+		return true
+	}
+	return false
+}

@@ -26,6 +26,7 @@ type Page struct {
 	LastName    string   // names the last element, as Seam would
 	ShortIsLast bool     // nothing is known to follow a short page
 	Reached     bool     // the total that the provider tells ends with the page
+	NotThere    bool     // the provider says that it has no such page: it is behind the last one
 	Open        bool     // nothing but the end of the connection told where its rows end
 
 	total *collection.Told // what the page tells of it; nil: it was not looked for
