@@ -22,6 +22,7 @@ type Summary struct {
 	Provider  string
 	Run       string
 	Mode      collection.Mode
+	Lane      collection.Lane
 	Outcome   collection.Outcome
 	Reason    collection.Reason // why it stopped before the end
 	ExitCode  int
@@ -60,7 +61,7 @@ type Summary struct {
 // the caller.
 func SummaryOf(run collection.Run, owed []store.OwnedGap, runs int, all collection.Tally) Summary {
 	return Summary{
-		Connector: run.Connector, Run: run.ID, Mode: run.Mode, Outcome: run.Outcome, Reason: run.Reason,
+		Connector: run.Connector, Run: run.ID, Mode: run.Mode, Lane: run.Lane, Outcome: run.Outcome, Reason: run.Reason,
 		ExitCode: run.ExitCode, Started: run.StartedAt, Ended: run.EndedAt,
 		This: run.Tally, All: all, Runs: runs, Waited: run.Waited, Owed: owed, Metrics: run.Metrics,
 	}
@@ -176,7 +177,18 @@ func (s Summary) nothingNew(provider string) string {
 		}
 		return "nothing came: " + provider + said + ". If it has some, look at `get`, `records` and `query` in the connector file: an API may answer a parameter that it does not know with an empty list."
 	}
+	switch {
+	case s.finishedBackfill():
+		return fmt.Sprintf("nothing asked: the backfill of %s was finished before, so that no request was sent.", words.Clean(s.Connector))
+	case s.This.Requests == 0:
+		return fmt.Sprintf("nothing asked: %s had nothing to ask %s for, so that no request was sent.", words.Clean(s.Connector), provider)
+	}
 	return "nothing new: no records changed since the last run."
+}
+
+// finishedBackfill reports whether the run was to walk a backfill that came to its end before.
+func (s Summary) finishedBackfill() bool {
+	return s.Outcome == collection.NothingNew && s.Lane == collection.Backfill && s.This.Requests == 0
 }
 
 // allRestSince returns since when all that is owed is left to a person, if the
@@ -347,9 +359,13 @@ func (s Summary) SavedWords() string {
 	return fmt.Sprintf("%s (%s%s)", words.Clean(s.State), noun, words.Clean(strings.Join(views, ", ")))
 }
 
-// Next says who goes on, and how. A run that is complete needs no word.
+// Next says who goes on, and how. A run that is complete needs no word, but for a backfill
+// that was finished before.
 func (s Summary) Next() string {
 	resume := s.command("resume")
+	if s.finishedBackfill() {
+		return "to walk a stream of it once more: " + s.command("reset") + " --lane backfill --stream STREAM --reason WHY"
+	}
 	switch s.Outcome {
 	case collection.Complete, collection.NothingNew:
 		return ""
