@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -22,7 +23,7 @@ import (
 	"collect/internal/yamlfile"
 )
 
-// A Draft is asked for with the address of a list, and at most two requests.
+// A Draft is asked for with the address of a list, and at most three requests.
 type Draft struct {
 	name     string
 	tokenEnv string // the environment variable of the credential; "": there is none
@@ -33,7 +34,7 @@ type Draft struct {
 }
 
 // DraftRequests is how many requests a draft sends at most.
-const DraftRequests = 2
+const DraftRequests = 3
 
 // NewDraft begins a connector file for the list at address. The bearer token is in
 // the environment variable tokenEnv; "" for none. A credential in the query is one of
@@ -145,6 +146,7 @@ type drafter struct {
 	page    string // the block
 	why     string
 	seen    []string // what else was noticed
+	more    string   // what says that the list has more records than came; "": nothing does
 }
 
 // An answer is what came for an address.
@@ -220,17 +222,32 @@ func (w *drafter) readList(a *answer) error {
 	for _, name := range usual.TotalHeaders {
 		if total := a.header.Get(name); total != "" {
 			w.seen = append(w.seen, fmt.Sprintf("the header %s tells a total of %s", name, words.Clean(total)))
+			n, _ := strconv.Atoi(total)
+			w.compare("the header "+name, n)
 		}
 	}
 	for _, name := range usual.Totals {
 		for _, wrapper := range usual.Wrappers {
 			path := strings.TrimPrefix(wrapper+"."+gjson.Escape(name), ".")
-			if total := a.body.Get(path); name != usual.Count && a.body.IsObject() && total.Type == gjson.Number {
+			total := a.body.Get(path)
+			if !a.body.IsObject() || total.Type != gjson.Number {
+				continue
+			}
+			if name != usual.Count {
 				w.seen = append(w.seen, fmt.Sprintf("`%s` tells a total of %s", path, total.Raw))
 			}
+			w.compare("`"+path+"`", int(total.Int()))
 		}
 	}
 	return nil
+}
+
+// compare notes that the list has more records than came, if the total says so that is
+// told where by says.
+func (w *drafter) compare(by string, total int) {
+	if w.more == "" && total > len(w.items) {
+		w.more = fmt.Sprintf("%s says %d, and %s came", by, total, words.Counted(int64(len(w.items)), "record", "records"))
+	}
 }
 
 func times(items []gjson.Result, name string) bool {
@@ -295,7 +312,29 @@ func (w *drafter) readPaging(ctx context.Context, a *answer) {
 		w.query.Del(size)
 		return
 	}
+	if w.more != "" {
+		w.readOffset(ctx, size)
+		return
+	}
 	w.page, w.why = "{none: true}", fmt.Sprintf("nothing leads to another page than this one of %s", words.Counted(int64(len(w.items)), "record", "records"))
+}
+
+// readOffset tries whether the rest of a list, of which more was announced than came and which
+// has no second page by number, is asked for by an offset. If not, how it is asked for is left to
+// the author: a page by number that repeats the first one ends a run, so that the rest is not
+// taken for had. size is the parameter of the address that says how many records a page has; "" for none.
+func (w *drafter) readOffset(ctx context.Context, size string) {
+	if tried := w.second(ctx, usual.OffsetParams[0], strconv.Itoa(len(w.items))); strings.Contains(tried, "other records") {
+		limit := ""
+		if size != "" {
+			limit = fmt.Sprintf(", limit_param: %s, limit: %s", size, w.query.Get(size))
+			w.query.Del(size)
+		}
+		w.page, w.why = fmt.Sprintf("{offset: {param: %s%s}}", usual.OffsetParams[0], limit), "by offset"+tried
+		return
+	}
+	w.page = fmt.Sprintf("{number: {param: %s}}", usual.NumberParams[0])
+	w.why = fmt.Sprintf("a guess that did not bring a second page, and neither did `%s`; but %s: look up how the next page is asked for", usual.OffsetParams[0], w.more)
 }
 
 func (w *drafter) given(names []string) string {
