@@ -58,9 +58,10 @@ What stops a run first?
   2.         the end of the work, with 1 gap owed: collect gaps tickets
 
 What would make it faster?
-  Nothing on our side: the provider asks for less when it is asked faster. A
-  little more is tried from time to time; a higher ceiling would not be used. In
-  the last run it refused 3 times.
+  A ceiling at the provider's limit, if you know it: a run then need not look
+  for it. In the connector file: `+"`ceiling: {per_minute: N}`"+`. A higher one would
+  not be used: the provider asks for less when it is asked faster. A little more
+  is tried from time to time. In the last run it refused 3 times.
 `)
 	texttest.Same(t, "50 columns", renderExplanation(paced(), 50, term.Caps{}), `tickets: what limits the pace (3.4/s now)?
   4.0/s      your ceiling: 4 a second, set in
@@ -85,10 +86,13 @@ What stops a run first?
              collect gaps tickets
 
 What would make it faster?
-  Nothing on our side: the provider asks for less
-  when it is asked faster. A little more is tried
-  from time to time; a higher ceiling would not be
-  used. In the last run it refused 3 times.
+  A ceiling at the provider's limit, if you know
+  it: a run then need not look for it. In the
+  connector file: `+"`ceiling: {per_minute: N}`"+`. A
+  higher one would not be used: the provider asks
+  for less when it is asked faster. A little more
+  is tried from time to time. In the last run it
+  refused 3 times.
 `)
 }
 
