@@ -59,6 +59,7 @@ func (g *Governor) judge(resp *http.Response, body []byte, req *http.Request) an
 		a.outcome.Hold = -1
 	}
 	a.outcome.Weak = resp.StatusCode == http.StatusServiceUnavailable && r.Hold < 0 || response.OwnTrouble(r.Reason)
+	a.outcome.AtOnce = r.AtOnce
 	a.outcome.Overdue = resp.StatusCode == http.StatusGatewayTimeout || resp.StatusCode == http.StatusBadGateway || astray
 	a.outcome.Windows, a.outcome.MaxRate, a.outcome.Basis = r.Windows, r.Pace, r.Basis
 	a.outcome.Key, a.outcome.Wide = r.Route, wide(r)

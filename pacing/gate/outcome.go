@@ -13,6 +13,7 @@ import (
 type Outcome struct {
 	Signal    law.Signal
 	Weak      bool             // nothing but a 503 says so, which may be by chance, or the provider has trouble of its own
+	AtOnce    bool             // it was refused because too many requests were in flight
 	Overdue   bool             // it failed because a gateway, or we, gave up waiting for the answer, or the connection was closed in its place
 	Leftover  bool             // it failed after the run had ended, when only what takes long was left: only the breaker counts that
 	QuotaUsed bool             // a quota is used up: a hold, and no news about the pace
@@ -34,7 +35,7 @@ type Outcome struct {
 // forLaw returns what it says of the pace. That the retry of a request is overdue
 // as well may be because of the request.
 func (o *Outcome) forLaw(retry bool) law.Outcome {
-	return law.Outcome{Signal: o.Signal, Weak: o.Weak, Overdue: o.Overdue && !retry, Refused: o.Refused != "", Hold: o.Hold, Windows: o.Windows, MaxRate: o.MaxRate}
+	return law.Outcome{Signal: o.Signal, Weak: o.Weak, AtOnce: o.AtOnce, Overdue: o.Overdue && !retry, Refused: o.Refused != "", Hold: o.Hold, Windows: o.Windows, MaxRate: o.MaxRate}
 }
 
 // without returns o with the windows that are believed, and without the silence

@@ -31,7 +31,7 @@ type episode struct {
 	inherited bool          // whose count does not go on, and nothing was refused in this one
 	weak      bool          // nothing but bare 503s, or losses
 	slow      bool          // answers took nearly as long as what was lost: the provider is not away
-	spent     bool          // it began when nothing, or the last of a budget, was left: it says nothing of the pace
+	spent     bool          // it began when nothing, or the last of a budget, was left, or others had all the places: it says nothing of the pace
 	was       mode          // the mode in which it began,
 	tries     int32         // probes that were refused
 	from      float64       // and the pace
@@ -54,7 +54,7 @@ type episode struct {
 func (p *plateau) refuse(d *Ticket, o *Outcome, now Moment) {
 	fresh := d.ID > p.fence
 	p.inFlight.refused(d, fresh && !p.blocked, o.Weak)
-	if !fresh || p.inFlight.exceeded(d) {
+	if !fresh || p.inFlight.exceeded(d) || o.AtOnce && p.inFlight.fewer(d) {
 		return
 	}
 	switch {
@@ -79,7 +79,7 @@ func (p *plateau) refuse(d *Ticket, o *Outcome, now Moment) {
 
 // block begins an episode.
 func (p *plateau) block(o *Outcome, now Moment) {
-	p.spent = p.spares() || p.usedUp(o, now)
+	p.spent = p.spares() || p.usedUp(o, now) || o.AtOnce
 	p.from, p.was, p.goalWas = max(p.wanted(), p.doubt), p.mode, p.goal
 	if p.atLevel() {
 		p.was = probing

@@ -5,6 +5,7 @@ const (
 	capKept   = 256 // latest outcomes: as many as next counts
 	capProof  = 6   // answers with one less in flight than what was refused
 	capTrials = 32  // answers with one more in flight, until it is believed
+	capTurns  = 8   // of each place, before one more is tried
 )
 
 // An occupancy is an outcome: the requests in flight when it left, and what
@@ -100,6 +101,11 @@ func (c *inFlightCap) blame() int {
 	return least - 1
 }
 
+// cap allows so many in flight from here on.
+func (c *inFlightCap) cap(places int) {
+	*c = inFlightCap{log: c.log[:0], places: places, every: capTurns * places}
+}
+
 // capped reports whether what is in flight is controlled, and not the pace.
 func (c *inFlightCap) capped() bool { return c.places > 0 }
 
@@ -108,8 +114,7 @@ func (c *inFlightCap) capped() bool { return c.places > 0 }
 func (c *inFlightCap) widen(look bool) {
 	switch {
 	case c.trial && c.used >= capTrials:
-		c.places++
-		c.trial, c.used = false, 0
+		c.cap(c.places + 1)
 	case !c.trial && c.used >= c.every && look:
 		c.trial, c.used = true, 0
 	}
@@ -128,6 +133,15 @@ func (c *inFlightCap) exceeded(d *Ticket) bool {
 	return true
 }
 
+// fewer allows one less in flight than when d left, which was refused because too many were. It reports false if d was
+// the only one.
+func (c *inFlightCap) fewer(d *Ticket) bool {
+	if d.inFlight > 1 && (!c.capped() || int(d.inFlight) <= c.places) {
+		c.cap(int(d.inFlight) - 1)
+	}
+	return d.inFlight > 1
+}
+
 // found looks at an episode that was not by chance, and reports whether it tells
 // of what is in flight. If queued, it may be that of a queue that was too long.
 func (c *inFlightCap) found(queued bool) bool {
@@ -136,7 +150,7 @@ func (c *inFlightCap) found(queued bool) bool {
 	}
 	places := c.blame()
 	if places > 0 {
-		*c = inFlightCap{log: c.log[:0], places: places, every: probeLeast}
+		c.cap(places)
 	}
 	return places > 0
 }

@@ -62,3 +62,20 @@ func TestTrustIsEarnedBesidePlaces(t *testing.T) {
 		t.Errorf("%d answers in 3 min, and %v/s are earned, want some 2,400, and 16 or more", answered, earned)
 	}
 }
+
+// TestPlacesThatOthersUse: who says that too many requests were in flight is sent fewer, and no slower ones. Others leave
+// it four places in turn, one, and none at all; 5.7 a second are possible in four places of 700 ms.
+func TestPlacesThatOthersUse(t *testing.T) {
+	places := []int{4, 1, 4, 0, 4}
+	r := begin(t, &provider{}, law.Memory{}, time.Hour)
+	r.workers, r.answer = 8, func(p *provider) (law.Outcome, time.Duration) {
+		o, took := p.place(places[min(4, (p.now-time.Hour)/time.Minute)], 700*ms)
+		o.AtOnce = o.Signal == law.Throttled
+		return o, took
+	}
+	for i, least := range []int{200, 80, 150, 0, 200} {
+		if answered := r.until(time.Hour + time.Duration(i+1)*time.Minute); answered < least {
+			t.Errorf("minute %d: %d answers with %d places, want %d or more", i+1, answered, places[i], least)
+		}
+	}
+}

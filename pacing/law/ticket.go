@@ -56,6 +56,7 @@ const (
 type Outcome struct {
 	Signal  Signal
 	Weak    bool             // nothing but a 503 says so, which may be by chance, or the provider has trouble of its own
+	AtOnce  bool             // it was refused because too many requests were in flight
 	Overdue bool             // it failed because somebody on the way gave up waiting for the answer, or closed the connection in its place
 	Refused bool             // the account is, whatever the pace
 	Hold    time.Duration    // the provider asked for it; negative: it did not

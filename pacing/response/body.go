@@ -226,6 +226,9 @@ func (f *found) failure(v any) {
 			f.limit(text(o, name))
 		}
 	}
+	for _, o := range append(list(o, "errors"), o, e, o["detail"]) {
+		f.places(object(o))
+	}
 	if f.Hold > PaceLimit && text(o, "nextAccessTime")+text(fault, "nextAccessTime") != "" { // WSO2: of no pace
 		f.class = QuotaUsed
 	}

@@ -24,6 +24,9 @@ const Challenge = "challenge"
 // at once. Databricks has it for a pace, with 429.
 const salesforceLimit = "REQUEST_LIMIT_EXCEEDED"
 
+// netSuiteAtOnce is NetSuite's code for too many requests at once.
+const netSuiteAtOnce = "SSS_REQUEST_LIMIT_EXCEEDED"
+
 // codes are machine-readable codes of providers, as they spell them.
 var codes = map[string]Class{
 	"quotaExceeded":               QuotaUsed, // Google: the day's units
@@ -45,7 +48,7 @@ var codes = map[string]Class{
 	"ERR_403_DEVELOPER_OVER_QPS":  Throttle, // Mashery, in a header
 	"ERR_403_SERVICE_OVER_QPS":    Throttle,
 	"ERR_403_DEVELOPER_OVER_RATE": QuotaUsed, // the day's calls
-	"SSS_REQUEST_LIMIT_EXCEEDED":  Throttle,  // NetSuite, with 400: too many at once
+	netSuiteAtOnce:                Throttle,  // with 400
 	"CONCURRENCY_LIMIT_EXCEEDED":  Throttle,  // and of its REST web services
 
 	// Apigee: of any window; Ticketmaster's headers tell which.

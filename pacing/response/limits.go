@@ -12,6 +12,9 @@ import (
 // draft-ietf-httpapi-ratelimit-headers-10.
 const concurrentRequests = "concurrent-requests"
 
+// atOnceSpent reports whether q is a limit of requests in flight, and none is left.
+func atOnceSpent(q Quota) bool { return q.Unit == concurrentRequests && q.Remaining == 0 }
+
 // readLimits reads the announced limits of h into r, and returns how long access
 // is blocked beside them; a negative value if it is not. The names follow a few
 // families, which vendors mix freely:

@@ -51,6 +51,7 @@ func (f *found) numbered(body map[string]any) {
 			}
 			if c := n.classes[code]; c != "" && f.class == "" && n.refusal(body, at) {
 				f.class, f.Reason = c, code
+				f.places(at)
 				if c == QuotaUsed {
 					f.Period = day
 				}

@@ -12,6 +12,7 @@ import (
 	"cmp"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,6 +46,7 @@ type Reading struct {
 	Reason  string        // the provider's own code for it
 	Key     string        // what the limit applies to; "" for the account, "*" for everything
 	Route   string        // the class of requests that the provider counts this one to; "": not said
+	AtOnce  bool          // it is a throttle because too many requests were in flight
 	Cost    float64       // of this request, in the provider's points
 	MaxRate float64       // requests per second the provider announces; 0: not said
 	Pace    float64       // and those of no budget
@@ -85,6 +87,7 @@ func Read(now time.Time, status int, h http.Header, body []byte) Reading {
 	case r.Reason == salesforceLimit && left.day && !left.spent:
 		r.Class = Throttle // the same code, for too many at once
 	}
+	r.AtOnce = r.Class == Throttle && (r.AtOnce || namesAtOnce(r.Reason) || !left.spent && slices.ContainsFunc(r.Windows, atOnceSpent))
 	switch {
 	case status < 400 && r.Class == OK: // where Retry-After means something else (RFC 9110, 10.2.3), unless it
 		// stands beside a limit that is used up (Azure DevOps, "Rate and usage limits")

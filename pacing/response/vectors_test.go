@@ -29,6 +29,7 @@ type vector struct {
 		Key     string
 		Cost    float64
 		MaxRate float64 `json:"max_rate"`
+		AtOnce  bool    `json:"at_once"`
 		Windows []struct {
 			Name      string
 			Limit     float64
@@ -107,6 +108,9 @@ func (v *vector) check(t *testing.T) {
 	}
 	if got, want := r.MaxRate, v.Expect.MaxRate; want != 0 && math.Abs(got-want) > 1e-9 {
 		t.Errorf("%s: at most %v/s, want %v", v.Vendor, got, want)
+	}
+	if got, want := r.AtOnce, v.Expect.AtOnce; got != want {
+		t.Errorf("%s: too many in flight %v, want %v", v.Vendor, got, want)
 	}
 	var got, want []string
 	for _, q := range r.Windows {

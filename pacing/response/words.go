@@ -77,6 +77,23 @@ func (f *found) limit(said string) {
 	}
 }
 
+// atOnce finds that a refusal speaks of the requests in flight: You have exceeded the limit of 10 simultaneous connections
+// (Mailchimp), Concurrent access limit reached (Marketo), ConcurrentPerOrgLongTxn Limit exceeded (Salesforce). Codes do as
+// well: endpoint-concurrency (Stripe), too_many_concurrent_requests (ElevenLabs), maxConcurrencyExceeded (monday.com).
+var atOnce = lazy.Regexp(`(?i)concurren(t|cy)|\bsimultaneous`)
+
+// namesAtOnce reports whether a code or the words of a refusal do. What names a span as well lists the limits there are.
+func namesAtOnce(said string) bool {
+	return said == netSuiteAtOnce || atOnce().MatchString(said) && !shorter().MatchString(said)
+}
+
+// places looks for that in an error.
+func (f *found) places(o map[string]any) {
+	for _, name := range []string{"message", "detail", "error", "reason", "status"} {
+		f.AtOnce = f.AtOnce || namesAtOnce(text(o, name))
+	}
+}
+
 // unitsInWords are the periods of such limits, by their first letters.
 var unitsInWords = map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': day}
 

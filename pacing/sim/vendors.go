@@ -98,6 +98,17 @@ func vendors() []Family {
 			c := d.counting(bare, steady(25), &bucket{rate: steady(25), burst: 25, tokens: 25})
 			return &crowdedBucket{most: most, counting: *c, told: func(r *reply) { header(r, "Stripe-Rate-Limited-Reason", "global-concurrency") }}
 		}},
+		// Ten connections at once for a key, and 429 with a sentence for more:
+		// mailchimp.com/developer/marketing/docs/fundamentals/#throttling. Others with that key use up to eight of them, for
+		// half a minute to two minutes each time.
+		{"mailchimp", "Mailchimp: ten connections at once, of which others use some, 429 in words", true, false, func(d *draw) model {
+			d.idle = d.between(0.3, 1.5)
+			c := &connections{crowded: crowded{most: 10, rng: d.rng, idle: d.idle}, each: d.between(30, 120)}
+			for range 100 {
+				c.others = append(c.others, d.rng.IntN(9))
+			}
+			return c
+		}},
 		// A bucket of 40 that leaks 2 a second, its state on each answer, and
 		// Retry-After with a fraction: shopify.dev/docs/api/admin-rest/usage/rate-limits.
 		{"shopify", "Shopify's REST API: a bucket of 40 and 2 a second, announced without a reset, Retry-After: 2.0", true, true, func(d *draw) model {
@@ -330,4 +341,24 @@ func (b *blocking) answer(now, cost float64, inFlight int) reply {
 	r := reply{status: 429, latency: b.idle / 2}
 	header(&r, "Retry-After", whole(math.Ceil(b.until-now)))
 	return r
+}
+
+// A connections counts those that are open at once, of which others use some.
+type connections struct {
+	crowded
+	others []int   // in turn,
+	each   float64 // for so many seconds
+}
+
+func (c *connections) left(now float64) int {
+	return c.most - c.others[int(now/c.each)%len(c.others)]
+}
+
+func (c *connections) capacity(now float64) float64 { return min(Ceiling, float64(c.left(now))/c.idle) }
+
+func (c *connections) answer(now, _ float64, inFlight int) reply {
+	if inFlight > c.left(now) {
+		return reply{status: http.StatusTooManyRequests, latency: 0.05, body: `{"title":"Too Many Requests","status":429,"detail":"You have exceeded the limit of 10 simultaneous connections."}`}
+	}
+	return reply{status: 200, latency: jitter(c.rng, c.idle)}
 }
