@@ -174,6 +174,7 @@ func TestUnsentIsSentAgain(t *testing.T) {
 type closing struct {
 	mu             sync.Mutex
 	fits           func(now time.Time) bool
+	busy           bool // it answers with a bare 503 in place of closing
 	granted, above int
 }
 
@@ -187,10 +188,14 @@ func (c *closing) RoundTrip(*http.Request) (*http.Response, error) {
 	}
 	c.mu.Unlock()
 	time.Sleep(50 * time.Millisecond)
-	if !fits {
+	status := http.StatusOK
+	switch {
+	case !fits && c.busy:
+		status = http.StatusServiceUnavailable
+	case !fits:
 		return nil, io.EOF
 	}
-	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, ProtoMajor: 1, Header: http.Header{}}, nil
+	return &http.Response{StatusCode: status, Body: http.NoBody, ProtoMajor: 1, Header: http.Header{}}, nil
 }
 
 // spaced allows requests that come a fifth of a second apart, as nginx does with limit_req and limit_req_status 444.
@@ -205,19 +210,68 @@ func spaced() func(time.Time) bool {
 	}
 }
 
-// counted allows 50 requests in any ten seconds and counts those that it refuses, as HAProxy does with http_req_rate and
+// counted allows n requests in any span per and counts those that it refuses, as HAProxy does with http_req_rate and
 // reject.
-func counted() func(time.Time) bool {
+func counted(n int, per time.Duration) func(time.Time) bool {
 	var came []time.Time
 	return func(now time.Time) bool {
-		came = slices.DeleteFunc(append(came, now), func(at time.Time) bool { return now.Sub(at) >= 10*time.Second })
-		return len(came) <= 50
+		came = slices.DeleteFunc(append(came, now), func(at time.Time) bool { return now.Sub(at) >= per })
+		return len(came) <= n
+	}
+}
+
+// boxed allows n requests in any span per, and then none for that long.
+func boxed(n int, per time.Duration) func(time.Time) bool {
+	fits, until := counted(n, per), time.Time{}
+	return func(now time.Time) bool {
+		if now.Before(until) {
+			return false
+		}
+		if !fits(now) {
+			until = now.Add(per)
+			return false
+		}
+		return true
+	}
+}
+
+// TestBusyLimiterIsLearned: a provider that answers what is too fast with a bare 503, and counts it as well or shuts out
+// for a while, is no provider that has trouble.
+func TestBusyLimiterIsLearned(t *testing.T) {
+	for name, limit := range map[string]func() func(time.Time) bool{
+		"10 in 10 s":               func() func(time.Time) bool { return counted(10, 10*time.Second) },
+		"20 in 20 s":               func() func(time.Time) bool { return counted(20, 20*time.Second) },
+		"60 in 60 s":               func() func(time.Time) bool { return counted(60, time.Minute) },
+		"20 in 20 s, and shut out": func() func(time.Time) bool { return boxed(20, 20*time.Second) },
+		"60 in 60 s, and shut out": func() func(time.Time) bool { return boxed(60, time.Minute) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				limiter := &closing{fits: limit(), busy: true}
+				g := govern(t, pacing.Config{Provider: collection.Provider{Limits: collection.Limits{Attempts: 3}}, Base: limiter})
+				var work sync.WaitGroup
+				begun := time.Now()
+				for range 4 {
+					work.Go(func() {
+						for time.Since(begun) < 10*time.Minute {
+							if resp, err := g.Client().Get(acme + "/records"); err == nil {
+								resp.Body.Close()
+							}
+						}
+					})
+				}
+				work.Wait()
+				if limiter.granted < 360 || limiter.above > limiter.granted/10 {
+					t.Errorf("%s: %d answered in 10 min and %d refused, want 360 of 600 and one in ten at most", name, limiter.granted, limiter.above)
+				}
+			})
+		})
 	}
 }
 
 // TestClosingLimiterIsLearned: a pace at which the provider closes connections is too fast, also where its owner declared it.
 func TestClosingLimiterIsLearned(t *testing.T) {
-	for name, limit := range map[string]func() func(time.Time) bool{"spaced": spaced, "counted": counted} {
+	for name, limit := range map[string]func() func(time.Time) bool{"spaced": spaced, "counted": func() func(time.Time) bool { return counted(50, 10*time.Second) }} {
 		for _, ceilings := range [][]collection.Ceiling{nil, {{Count: 10, Per: time.Second}}} {
 			synctest.Test(t, func(t *testing.T) {
 				limiter := &closing{fits: limit()}

@@ -14,13 +14,8 @@ const (
 	sameAgain      = 1.05                   // of it, after which this one is over, if it is as long
 	pauseJitter    = 0.3                    // 0.85 to 1.15
 	pauseDoublings = 12                     // at most
-	suspicionMost  = 2                      // lone refusals in that time that are taken for chance
 
-	weakOutage   = 30 * time.Second // a weak episode that lasts longer is an outage
-	briefTries   = 2                // or one in which so many probes were refused with a bare 503, one by one
-	longOutage   = 10 * time.Minute // and any that lasts longer is, or a quota
-	silenceLeast = 10               // requests left out, from which on a silence is long
-	banShare     = 0.7              // of the pace that was forbidden
+	banShare = 0.7 // of the pace that was forbidden
 )
 
 // An episode lasts from a refusal to the first answer to a request that left
@@ -46,7 +41,7 @@ type episode struct {
 	doubt     float64       // the pace before a refusal that may be by chance; 0: there was none
 	suspicion float64       // lone weak refusals lately
 	dear      time.Duration // what the last refusal cost that was learned from
-	outage    bool          // the last one was taken for an outage
+	outage    bool          // the last one looked like an outage
 }
 
 // refuse begins an episode, or goes on with it. What left before the decrease
@@ -127,20 +122,6 @@ func (p *plateau) suspect(now Moment) {
 	p.resume()
 }
 
-// byChance reports whether one more lone weak refusal may be: unless there were
-// several lately, or at one level of a probe.
-func (p *plateau) byChance() bool { return p.suspicion < suspicionMost && p.excused < suspicionMost }
-
-// overlook takes a lone weak refusal for chance. Of a provider that never refused
-// with more than a bare 503, it may be the limit all the same, so that a level of a
-// probe holds only from there on.
-func (p *plateau) overlook(atLevel bool) {
-	p.suspicion++
-	if atLevel && !p.trust.Spoke {
-		p.excused++
-	}
-}
-
 // rest pauses before the next probe: longer for each that was refused, and for
 // as long as the last episode lets expect.
 func (p *plateau) rest(now Moment) {
@@ -196,7 +177,7 @@ func (p *plateau) recover(now Moment) {
 		return
 	}
 	recurs := p.recurs()
-	p.outage = !recurs && p.away()
+	p.outage = recurs || p.away()
 	switch {
 	case recurs:
 		p.dear, p.tooFast = p.lasted, p.from
@@ -242,43 +223,6 @@ func (p *plateau) recover(now Moment) {
 func (p *plateau) crowd(now Moment) {
 	p.done.begin(now)
 	p.mode, p.target, p.known, p.agreed, p.reprobe = startup, 0, 0, 0, false
-}
-
-// away reports whether the episode that has just ended says nothing about the
-// pace: the provider was away, or a quota was used up. A block that lasted longer
-// than the work before it refutes that.
-func (p *plateau) away() bool {
-	if p.weak && !p.slow {
-		return p.lasted > weakOutage+2*p.losses.unseen || p.was != probing && p.brief()
-	}
-	again := !p.weak && (p.lasted > p.at-p.done.began || p.dear > longOutage)
-	return p.lasted > longOutage && !again
-}
-
-// recurs reports whether the episode that has just ended was no outage, though it looked like one, as the one before it
-// did: it came back with the pace, after less work than it lasted. A limiter that counts what it refuses as well, and says
-// nothing, is quiet until it was left alone for a while.
-func (p *plateau) recurs() bool {
-	return p.outage && p.losses.drops() && p.done.answers >= enough && p.lasted > p.at-p.done.began
-}
-
-// oneOff reports whether the episode that has just ended was a long silence that says nothing of the pace: before it,
-// more was granted in less time. If the provider counted in spans of that length, it would not have been. The first one is
-// taken for one as well, if the provider said how long it lasts and the pace had not risen: if it is part of a window, the
-// next one says so, and costs one refusal.
-func (p *plateau) oneOff(now Moment) bool {
-	long := p.target > 0 && !p.weak && p.lasted >= max(windowLeast, silenceLeast*interval(p.from)) && p.mostlyBlocked(now)
-	first := p.asked > 0 && p.known == 0 && p.guesses == 0 && p.done.past.span == 0 && (p.was == steady || p.was == recovering)
-	return long && (first || p.done.refutes(now))
-}
-
-// brief reports whether a weak episode was an outage, though a short one: what was lost was lost
-// together, or a probe was lost as well, for which a bucket had room.
-func (p *plateau) brief() bool {
-	if p.losses.drops() {
-		return p.tries > 0 || p.losses.together()
-	}
-	return p.tries >= briefTries
 }
 
 // resume climbs back to where the pace was, and learns nothing.
@@ -352,7 +296,7 @@ func (p *plateau) lose(d *Ticket, o *Outcome, now Moment) {
 			return
 		}
 		p.block(&Outcome{Weak: true, Hold: -1}, now)
-		p.losses.began(took, now)
+		p.losses.began(took, p.from, &p.done, now)
 		if p.slow = !lost && took.Seconds() > p.late.ordinary(); p.slow { // who is away answers at once, or not at all
 			p.burst = p.done.lately()
 		}

@@ -41,7 +41,7 @@ type estimate struct {
 // one that is not shorter.
 func (p *plateau) measure() {
 	block := max(p.failed-p.at, p.asked)
-	if block < windowLeast || block > longOutage || block < 4*interval(p.from) {
+	if p.shutsOut() || block < windowLeast || block > longOutage || block < 4*interval(p.from) {
 		return
 	}
 	p.window, p.least = max(p.window, usualWindow(block)), max(p.least, block)
@@ -74,6 +74,9 @@ func (p *plateau) estimated(now Moment) float64 {
 // counted returns the rate of what was answered since the count began.
 func (p *plateau) counted(now Moment) float64 {
 	span := now - p.done.began
+	if p.shutsOut() {
+		span = p.at - p.done.began
+	}
 	span -= min(p.done.unasked, max(0, span-time.Second)) // nor will be asked in the next runs
 	if p.window > 0 && p.at-p.done.began <= p.window {
 		span = min(span, p.window) // all of it was in one window
@@ -83,7 +86,8 @@ func (p *plateau) counted(now Moment) float64 {
 
 // learn returns the plateau that the episode which has just ended calls for.
 func (p *plateau) learn(now Moment) float64 {
-	idle := p.mostlyBlocked(now)
+	shutOut := p.shutsOut()
+	idle := p.mostlyBlocked(now) && !shutOut
 	cut := p.done.cut && p.at-p.done.began < max(p.window, usualWindow(p.lasted)) || // what the run before used of the window is not counted
 		float64(p.done.unasked) > blockShare*float64(now-p.done.began) // nor what might have been had
 	est := p.estimated(now)
@@ -91,7 +95,7 @@ func (p *plateau) learn(now Moment) float64 {
 		est = max(est, p.burst)
 	}
 	known := p.known
-	if p.tooFast = 0; est == 0 || idle && !p.slow {
+	if p.tooFast = 0; est == 0 || shutOut || idle && !p.slow {
 		p.tooFast = p.from // the count may say little
 	}
 	lone := p.lone
@@ -116,7 +120,7 @@ func (p *plateau) learn(now Moment) float64 {
 			p.refine()
 			return max(safe, p.proven())
 		case startup, following:
-			if p.window > 0 {
+			if p.window > 0 || shutOut {
 				return safe
 			}
 			// The provider may have had credit that the pace before did not use.

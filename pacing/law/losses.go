@@ -14,6 +14,7 @@ const (
 	faultsEMA    = 1.0 / 256 // weight of one outcome in the usual share
 	faultsLeast  = 0.01      // usual share that any provider is granted
 	faultsMost   = 0.05      // highest that counts as usual
+	hangsLeast   = 4         // answers that are missing, in an outage, in half of the time in which a loss is noticed
 	faultsSpread = 3.5       // standard deviations above the usual share in the latest outcomes
 )
 
@@ -30,6 +31,8 @@ type losses struct {
 	// How long it took to notice the one that began the latest episode; 0: that
 	// was another kind of episode. Meanwhile the same pace has caused others.
 	unseen time.Duration
+
+	hangs bool // nothing else was answered meanwhile, though as many would have been as hangsLeast
 
 	counted          Moment // since when, mostly the end of the latest episode:
 	outcomes, faults int
@@ -80,9 +83,10 @@ func (l *losses) many(latest uint32) bool {
 // shared reports whether a share of the requests fails whatever the pace is, or that is being found out.
 func (l *losses) shared() bool { return l.trial.From > 0 || l.granted > 0 }
 
-// began notes that an episode began now, with a loss that was noticed after so long.
-func (l *losses) began(unseen time.Duration, now Moment) {
+// began notes that an episode began now, with a loss that was noticed after so long, at a pace.
+func (l *losses) began(unseen time.Duration, pace float64, done *delivered, now Moment) {
 	l.latest, l.unseen, l.share = 0, unseen, 0
+	l.hangs = pace*unseen.Seconds()/2 >= hangsLeast && done.within(now-unseen, now-unseen/2) == 0
 	if known := l.known(l.outcomes, now-l.counted); known >= enough {
 		l.share = float64(l.faults) / known
 	}
@@ -101,7 +105,7 @@ func (l *losses) known(outcomes int, span time.Duration) float64 {
 func (l *losses) forget() { l.unseen, l.share = 0, 0 }
 
 // together reports whether what was lost was lost in a short time.
-func (l *losses) together() bool { return l.share > 0 && l.share < lossTrialLeast }
+func (l *losses) together() bool { return l.hangs || l.share > 0 && l.share < lossTrialLeast }
 
 // drops reports whether the latest episode is one of lost requests.
 func (l *losses) drops() bool { return l.unseen > 0 }

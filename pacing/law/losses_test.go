@@ -267,3 +267,22 @@ func (w *watched) loseThree() {
 		w.lose(s)
 	}
 }
+
+// TestHangIsNoLimit: a provider that answers nothing for a while is asked as fast as before afterwards: nothing that left
+// meanwhile was answered, and who refuses a share of the requests answers the others.
+func TestHangIsNoLimit(t *testing.T) {
+	for _, hang := range []time.Duration{6 * s, 8 * s, 10 * s, 12 * s} {
+		const begins = time.Hour + 20*s
+		r := begin(t, &provider{}, law.Memory{}, time.Hour)
+		r.workers, r.answer = 8, func(p *provider) (law.Outcome, time.Duration) {
+			if p.now >= begins && p.now < begins+hang {
+				return law.Outcome{Signal: law.Failed, Overdue: true, Hold: -1}, 5 * s
+			}
+			return granted(true), 30 * ms
+		}
+		r.until(begins + hang + 15*s)
+		if answered := r.until(begins + hang + 45*s); answered < 110 {
+			t.Errorf("after %v without an answer, %d were answered in half a minute at %.1f/s, want 110 or more", hang, answered, r.law.Rate())
+		}
+	}
+}
