@@ -19,7 +19,7 @@ type Plan struct {
 	Stop  *collection.Stop
 	Ready bool
 	Until time.Time
-	Cause collection.WaitCause
+	Cause collection.WaitCause // "": for the answer to a request in flight
 }
 
 // A Request asks to leave. Zero times bind nothing.
@@ -77,7 +77,7 @@ func (g *Gate) Plan(r *Request, at time.Time) Plan {
 		if g.late(r, until) {
 			answers := cause == collection.WaitPacing && g.slots.InFlight() > 0 // one of them may let r leave sooner
 			if answers && !g.late(r, now) {
-				return Plan{Until: g.clock.When(until), Cause: cause}
+				return Plan{Until: g.clock.When(until)}
 			}
 			stop := &collection.Stop{Reason: collection.WallClock}
 			if stop.Detail = g.slow(cause, full, way); stop.Detail != "" && !answers {
@@ -87,6 +87,9 @@ func (g *Gate) Plan(r *Request, at time.Time) Plan {
 		}
 		if cause != collection.WaitBackoff { // which is its own
 			way.Usage.Waits = usage.ByTime
+		}
+		if cause == collection.WaitPacing && !open {
+			cause = "" // an answer is waited for: the time is when that wait is given up
 		}
 		return Plan{Until: g.clock.When(until), Cause: cause}
 	case g.breaker.Probing:

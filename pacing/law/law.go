@@ -32,7 +32,8 @@ func Laws() []string { return []string{Plateau, AIMD, IntervalStep} }
 // requests leave and end, and says when the next may leave.
 type Law interface {
 	// Next returns when the next request may leave, which may be over. If it
-	// is not open, it waits for a request in flight to end.
+	// is not open, it waits for a request in flight to end, and until then at
+	// most if that is to come.
 	Next(now Moment) (at Moment, open bool)
 
 	// OnSend records that a request leaves whose cost is weight: 1 for most,

@@ -157,12 +157,14 @@ func (p *plateau) Next(now Moment) (at Moment, open bool) {
 		p.tat = min(p.tat, now+interval(p.pace()))
 	}
 	at = max(p.tat, p.pause)
-	if p.flying > 0 && (p.blocked || p.crowdsStart()) {
-		// One probe at a time, and few requests of a start, but none is waited for that hangs.
-		at = max(at, p.left+p.late.patience())
-	}
 	if p.mode == following && p.endKnown(now) {
 		at = max(at, p.short.free)
+	}
+	if p.flying > 0 && (p.blocked || p.crowdsStart()) {
+		// One probe at a time, and few requests of a start, but none is waited for that hangs.
+		if hangs := p.left + p.late.patience(); hangs > max(at, now) {
+			return hangs, false
+		}
 	}
 	return at, !p.inFlight.capped() || p.flying < p.inFlight.limit()
 }
