@@ -10,6 +10,7 @@ type Reason string
 const (
 	RequestCap       Reason = "request_cap"
 	WallClock        Reason = "wall_clock"
+	Quota            Reason = "quota" // what the provider grants is used up, or the rest is for people
 	RetryBudget      Reason = "retry_budget"
 	Interrupted      Reason = "interrupted"
 	CircuitOpen      Reason = "circuit_open"      // the wait for the breaker did not fit in the run
@@ -56,6 +57,7 @@ type rule struct {
 var reasons = []rule{
 	{reason: RequestCap, kind: Planned, endsRun: true},
 	{reason: WallClock, kind: Planned, endsRun: true},
+	{reason: Quota, kind: Planned, endsRun: true},
 	{reason: RetryBudget, kind: Pressure},
 	{reason: Interrupted, kind: Planned, endsRun: true},
 	{reason: CircuitOpen, kind: Planned, endsRun: true},

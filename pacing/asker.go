@@ -46,7 +46,7 @@ func (g *Governor) entered(t *desk.Turn, p gate.Pass, err error) {
 }
 
 // stopped tells of a budget that is used up, once in a run. A request cap until a
-// time is a ceiling or a reserve, and none of the run's own budgets. g.mu is held.
+// time is a ceiling, and none of the run's own budgets. g.mu is held.
 func (g *Governor) stopped(stop *collection.Stop, now time.Time, stream string) *collection.Stop {
 	if limit, ok := g.budget.limit(stop.Reason); ok && (stop.NotBefore.IsZero() || stop.Reason == collection.WallClock) && g.budget.firstTold(stop.Reason) {
 		g.tell(collection.Event{Kind: collection.BudgetExhausted,

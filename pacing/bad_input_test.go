@@ -94,7 +94,7 @@ func TestReserveIsNoBudgetOfTheRun(t *testing.T) {
 		g := govern(t, pacing.Config{Base: m, Observe: j.observe, Provider: collection.Provider{Reserve: 0.2}})
 		mustFetch(t, g)
 		stop := stopOf(t, g)
-		if stop.Reason != collection.RequestCap || time.Until(stop.NotBefore) < 3000*time.Second || m.count() != 1 {
+		if stop.Reason != collection.Quota || time.Until(stop.NotBefore) < 3000*time.Second || m.count() != 1 {
 			t.Errorf("%+v after %d requests, want a planned stop until the reset after 1", stop, m.count())
 		}
 		if got := j.of(collection.BudgetExhausted); len(got) != 0 {

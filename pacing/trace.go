@@ -50,7 +50,7 @@ func callEnd(sent bool, err error) collection.CallEnd {
 	switch {
 	case err == nil, errors.Is(err, collection.ErrDeclared) && !stop.Reason.Freezes():
 		return collection.CallAnswered
-	case !sent, !stopped, stop.Reason == collection.RequestCap, stop.Reason == collection.WallClock, stop.Reason == collection.Interrupted:
+	case !sent, !stopped, stop.Reason == collection.RequestCap, stop.Reason == collection.Quota, stop.Reason == collection.WallClock, stop.Reason == collection.Interrupted:
 		return collection.CallStopped
 	}
 	return collection.CallFailed // also where that opened the breaker, or used up the retries

@@ -234,7 +234,7 @@ func newSlice(begun time.Time, open map[int64]*request) *slice {
 // ours reports whether a budget, or a person, ended a request: that is no failure.
 func ours(reason string) bool {
 	switch collection.Reason(reason) {
-	case collection.RequestCap, collection.WallClock, collection.Interrupted:
+	case collection.RequestCap, collection.Quota, collection.WallClock, collection.Interrupted:
 		return true
 	}
 	return false

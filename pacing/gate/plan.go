@@ -210,7 +210,7 @@ func (g *Gate) refuse(r *Request, way *route.Route, now law.Moment) *collection.
 	case g.breaker.State == halt.Open && late(g.breaker.Until):
 		return &collection.Stop{Reason: collection.CircuitOpen, NotBefore: g.clock.When(g.breaker.Until), Detail: g.breaker.Failure.Told()}
 	case tooLong(reserve), late(reserve):
-		return &collection.Stop{Reason: collection.RequestCap, NotBefore: g.clock.When(reserve), Detail: g.usedWords()}
+		return &collection.Stop{Reason: collection.Quota, NotBefore: g.clock.When(reserve), Detail: g.usedWords()}
 	case late(hold): // it is the run that is short, and not the silence that is long
 		return &collection.Stop{Reason: collection.WallClock, NotBefore: g.clock.When(hold), Detail: cmp.Or(basis.Words(), "the provider asked to wait")}
 	}

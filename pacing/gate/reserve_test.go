@@ -84,7 +84,7 @@ func TestReserveTooLongEndsTheRun(t *testing.T) {
 	now, _ := attempt(t, g, t0, leftOf(10, 100, time.Hour))
 	for name, r := range map[string]gate.Request{"patience": {}, "time": {Deadline: now.Add(30 * time.Second)}} {
 		stop := g.Plan(&r, now).Stop
-		if stop == nil || stop.Reason != collection.RequestCap || stop.Reason.Kind() != collection.Planned || stop.NotBefore.Sub(now) < time.Hour || stop.Detail == "" {
+		if stop == nil || stop.Reason != collection.Quota || stop.Reason.Kind() != collection.Planned || stop.NotBefore.Sub(now) < time.Hour || stop.Detail == "" {
 			t.Errorf("beyond the %s: %+v", name, stop)
 		}
 	}
@@ -251,7 +251,7 @@ func TestAnnouncedQuotaUsedUpIsAPlannedEnd(t *testing.T) {
 		now, _ := attempt(t, g, t0, o)
 		for who, g := range map[string]*gate.Gate{"this run": g, "the next one": resume(t, p, g.Snapshot(now), now)} {
 			stop := g.Plan(&gate.Request{}, now).Stop
-			if stop == nil || (stop.Reason == collection.RequestCap) != tc.planned || stop.NotBefore.Sub(now) < tc.hold {
+			if stop == nil || (stop.Reason == collection.Quota) != tc.planned || stop.NotBefore.Sub(now) < tc.hold {
 				t.Errorf("%s, %s: %+v, want a planned end: %t", tc.name, who, stop, tc.planned)
 			}
 			if got := binding(g.Status(now)) == gate.ReserveOf; got != tc.planned {

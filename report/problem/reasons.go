@@ -22,8 +22,13 @@ type reasonRow struct {
 var reasons = map[collection.Reason]reasonRow{
 	collection.RequestCap: {
 		row{"P0501", LevelPaused, ExitPaused, NeedsNothing, true, writeRequestCap}, "requests were used up",
-		"all the requests were used that the run, a ceiling or the provider's quota allowed",
-		"nothing to do: a quota and a ceiling give more when their window ends, and the run after that continues; where it was the run's own cap, a higher --max-requests takes more at once",
+		"all the requests were used that the run or a ceiling allowed",
+		"nothing to do: a ceiling gives more when its window ends, and the run after that continues; where it was the run's own cap, a higher --max-requests takes more at once",
+	},
+	collection.Quota: {
+		row{"P0503", LevelPaused, ExitPaused, NeedsNothing, true, writeQuota}, "quota was used up",
+		"all the requests were used that the provider grants until its quota is renewed, or all but the share for people",
+		"nothing to do: the run after the quota is renewed continues",
 	},
 	collection.WallClock: {
 		row{"P0502", LevelPaused, ExitPaused, NeedsNothing, true, writeWallClock}, "run reached time limit",

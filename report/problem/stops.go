@@ -444,10 +444,21 @@ func pressed(headline string) func(*Problem, error, Scene) {
 	}
 }
 
+func writeQuota(p *Problem, err error, sc Scene) {
+	why := "the provider's quota is used up"
+	p.Next = "the run after it is renewed continues by itself"
+	p.Saved = sc.saved()
+	if stop := stopIn(err); stop != nil && !stop.NotBefore.IsZero() {
+		why = cmp.Or(stop.Detail, why)
+		p.Next = fmt.Sprintf("no request leaves before %s; the next run after it continues by itself", words.At(stop.NotBefore, sc.Now))
+	}
+	p.Headline = fmt.Sprintf("%s paused: %s", sc.Connector, why)
+}
+
 func writeRequestCap(p *Problem, err error, sc Scene) {
 	p.Headline = fmt.Sprintf("%s reached its request cap", sc.Connector)
 	stop := stopIn(err)
-	if stop != nil && stop.Detail != "" && !stop.NotBefore.IsZero() { // of the provider's quota, and not of this run
+	if stop != nil && stop.Detail != "" && !stop.NotBefore.IsZero() { // of a ceiling, and not of this run
 		p.Headline = fmt.Sprintf("%s paused: %s", sc.Connector, stop.Detail)
 		p.Saved = sc.saved()
 		p.Next = fmt.Sprintf("no request leaves before %s; the next run after it continues by itself", words.At(stop.NotBefore, sc.Now))
