@@ -385,20 +385,11 @@ func (e Explanation) quota() []ending {
 	if work == nil && !e.Running(e.Now) {
 		return nil
 	}
-	var first *gate.Quota
-	var soonest time.Duration
-	for i := range e.Pace.Announced {
-		q := &e.Pace.Announced[i]
-		left := int64(q.Left(e.Now))
-		if !q.IsBudget() || q.Over(e.Now) || work != nil && work.Requests <= left {
-			continue
-		}
-		in := e.takes(left)
-		if in < 0 || in == 0 && left > 0 || !q.Ends.IsZero() && in >= q.Ends.Sub(e.Now) || first != nil && in >= soonest {
-			continue
-		}
-		first, soonest = q, in
+	requests := int64(0)
+	if work != nil {
+		requests = work.Requests
 	}
+	first, soonest := usedUpFirst(&e.Pace, requests, e.Now)
 	if first == nil {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 
 	"collect/collection"
 	"collect/internal/words"
+	"collect/pacing/gate"
 	"collect/store"
 )
 
@@ -50,12 +51,14 @@ func (e Explanation) Left() *workLeft {
 	return &l
 }
 
-// takes returns how long requests take under the limits of the pace; 0 if none
+func (e Explanation) takes(requests int64) time.Duration { return Takes(&e.Pace, requests, e.Now) }
+
+// Takes returns how long requests take under the limits of the pace; 0 if none
 // leaves, or nothing is paced, and a negative time if they need more than is left of
 // a quota, and the provider does not say when it grants more.
-func (e Explanation) takes(requests int64) time.Duration {
+func Takes(pace *gate.Status, requests int64, now time.Time) time.Duration {
 	var longest time.Duration
-	for _, k := range e.Pace.Constraints {
+	for _, k := range pace.Constraints {
 		switch {
 		case k.Route != "":
 		case k.Blocks && k.Count == 0:
@@ -67,16 +70,64 @@ func (e Explanation) takes(requests int64) time.Duration {
 			longest = max(longest, seconds(over*k.Window.Seconds()/float64(k.Count)))
 		}
 	}
-	for i := range e.Pace.Announced {
-		q := &e.Pace.Announced[i]
-		if over := float64(requests) - q.Left(e.Now); q.Unit == "" && q.Limit >= 1 && q.Window > 0 && over > 0 {
+	for i := range pace.Announced {
+		q := &pace.Announced[i]
+		if over := float64(requests) - q.Left(now); q.Unit == "" && q.Limit >= 1 && q.Window > 0 && over > 0 {
 			if q.IsBudget() && q.Ends.IsZero() {
 				return -1
 			}
-			longest = max(longest, max(0, q.Ends.Sub(e.Now))+seconds(over*q.Window.Seconds()/q.Limit))
+			longest = max(longest, max(0, q.Ends.Sub(now))+seconds(over*q.Window.Seconds()/q.Limit))
 		}
 	}
 	return longest
+}
+
+// An Outlook is what the end of a run is foretold from.
+type Outlook struct {
+	Now   time.Time
+	Pace  *gate.Status
+	Work  int64     // requests that the work still takes; 0: not known
+	Cap   int64     // requests that the run may still send; 0: it has no cap
+	Until time.Time // when the time limit ends it; zero: it has none
+}
+
+// First returns what ends the run first, and in which time: collection.RequestCap, WallClock or Quota, or
+// "" for the end of the work; 0 if no time is known for any of them.
+func (o Outlook) First() (first collection.Reason, in time.Duration) {
+	sooner := func(reason collection.Reason, d time.Duration) {
+		if d > 0 && (in == 0 || d < in) {
+			first, in = reason, d
+		}
+	}
+	sooner("", Takes(o.Pace, o.Work, o.Now))
+	if o.Cap > 0 {
+		sooner(collection.RequestCap, Takes(o.Pace, o.Cap, o.Now))
+	}
+	if !o.Until.IsZero() {
+		sooner(collection.WallClock, o.Until.Sub(o.Now))
+	}
+	if q, d := usedUpFirst(o.Pace, o.Work, o.Now); q != nil {
+		sooner(collection.Quota, d)
+	}
+	return first, in
+}
+
+// usedUpFirst returns which budget of the provider is used up first at this pace, and in which time, if one is
+// known to be before the work is done; nil if none is. No work means that it is not known how much there is.
+func usedUpFirst(pace *gate.Status, work int64, now time.Time) (first *gate.Quota, soonest time.Duration) {
+	for i := range pace.Announced {
+		q := &pace.Announced[i]
+		left := int64(q.Left(now))
+		if !q.IsBudget() || q.Over(now) || work > 0 && work <= left {
+			continue
+		}
+		in := Takes(pace, left, now)
+		if in < 0 || in == 0 && left > 0 || !q.Ends.IsZero() && in >= q.Ends.Sub(now) || first != nil && in >= soonest {
+			continue
+		}
+		first, soonest = q, in
+	}
+	return first, soonest
 }
 
 // seconds returns n seconds, a hundred years at most.

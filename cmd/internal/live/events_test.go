@@ -66,10 +66,10 @@ func TestProgressEvent(t *testing.T) {
 		m    Frame
 		want string
 	}{
-		{"everything", worked(75*time.Second, Totals{RequestCap: 1000, Retries: 183.5, RetryCap: 200}).Frame(noon.Add(75 * time.Second)),
-			`{"slices":13,"records":1300,"quarantined":0,"requests":51,"request_cap":1000,"retries_left":183.5,"gaps_opened":0,` +
+		{"everything", worked(75*time.Second, Totals{RequestCap: 300, Retries: 183.5, RetryCap: 200}).Frame(noon.Add(75 * time.Second)),
+			`{"slices":13,"records":1300,"quarantined":0,"requests":51,"request_cap":300,"retries_left":183.5,"gaps_opened":0,` +
 				`"partitions_done":405,"partitions":812,"rate_per_second":0.8,"learned_per_second":3.5,"ceiling_per_second":4,` +
-				`"limit":null,"waiting_seconds":0,"seconds_left":1452.551020408,"stops_first":"request_cap","metrics":null}`},
+				`"limit":null,"waiting_seconds":0,"seconds_left":124.5,"stops_first":"request_cap","metrics":null}`},
 		{"nothing", Frame{Now: noon},
 			`{"slices":0,"records":0,"quarantined":0,"requests":0,"request_cap":null,"retries_left":null,"gaps_opened":0,` +
 				`"partitions_done":null,"partitions":null,"rate_per_second":0,"learned_per_second":null,"ceiling_per_second":null,` +

@@ -205,6 +205,8 @@ func endLine(f Frame, wide bool) string {
 		return "the request cap stops this run in " + in + near
 	case collection.WallClock:
 		return "the time limit stops this run in " + in + near
+	case collection.Quota:
+		return words.Clean(f.Provider) + "'s quota stops this run in " + in + near
 	}
 	return "time left: " + in
 }

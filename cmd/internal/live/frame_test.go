@@ -16,7 +16,7 @@ import (
 
 func TestBlock(t *testing.T) {
 	after := 75 * time.Second
-	limited := Totals{RequestCap: 1000, Retries: 183.4, RetryCap: 200}
+	limited := Totals{RequestCap: 300, Retries: 183.4, RetryCap: 200}
 	frame := worked(after, limited).Frame(noon.Add(after))
 	unicode := term.Caps{UTF8: true}
 	tests := []struct {
@@ -32,9 +32,9 @@ func TestBlock(t *testing.T) {
  records   1,176,503 saved · 0 quarantined
  rate      ▃▃▄▄   ▆▇▇██▃▃▄▄               48/min
            ····×···········               learned 210/min · ceiling 240/min
- requests  51 of 1,000 · 1 throttle · retries left 183 of 200
+ requests  51 of 300 · 1 throttle · retries left 183 of 200
  breaker   closed · gaps opened 0
- the request cap stops this run in 24 min, near 637 of 812 issues
+ the request cap stops this run in 2 min, near 654 of 812 issues
  ctrl-c stops after the current page; everything saved so far stays saved`},
 		{"a locale without UTF-8", nil, 80, 24, term.Caps{}, `
  tickets - collecting comments
@@ -42,9 +42,9 @@ func TestBlock(t *testing.T) {
  records   1,176,503 saved - 0 quarantined
  rate      --==   *##@@--==               48/min
            ....x...........               learned 210/min - ceiling 240/min
- requests  51 of 1,000 - 1 throttle - retries left 183 of 200
+ requests  51 of 300 - 1 throttle - retries left 183 of 200
  breaker   closed - gaps opened 0
- the request cap stops this run in 24 min, near 637 of 812 issues
+ the request cap stops this run in 2 min, near 654 of 812 issues
  ctrl-c stops after the current page; everything saved so far stays saved`},
 		{"50 columns", nil, 50, 24, unicode, `
  tickets · collecting comments
@@ -52,9 +52,9 @@ func TestBlock(t *testing.T) {
  records   1,176,503 saved · 0 quarantined
  rate         ▆▇▇██▃▃▄▄ 48/min
            learned 210/min · ceiling 240/min
- requests  51 of 1,000 · 1 throttle
+ requests  51 of 300 · 1 throttle
  breaker   closed · gaps opened 0
- the request cap stops this run in 24 min
+ the request cap stops this run in 2 min
  ctrl-c stops after the current page`},
 		{"49 columns", nil, 49, 24, unicode, `
  tickets · collecting · 1,176,503 saved · 48/min`},
@@ -80,7 +80,7 @@ func TestBlock(t *testing.T) {
  records   1,176,503 saved · 0 quarantined
  rate      ▃▃▄▄   ▆▇▇██▃▃▄▄               48/min
            ····×···········               learned 210/min · ceiling 240/min
- requests  51 of 1,000 · 1 throttle · retries left 183 of 200
+ requests  51 of 300 · 1 throttle · retries left 183 of 200
  breaker   closed · gaps opened 0
  time left: not known yet
  ctrl-c stops after the current page; everything saved so far stays saved`},
@@ -90,7 +90,7 @@ func TestBlock(t *testing.T) {
  records   1,176,503 saved · 0 quarantined
  rate      ▃▃▄▄   ▆▇▇██▃▃▄▄               48/min
            ····×···········               learned 210/min · ceiling 240/min
- requests  51 of 1,000 · 1 throttle · retries left 183 of 200
+ requests  51 of 300 · 1 throttle · retries left 183 of 200
  breaker   closed · gaps opened 3, filled 2
  time left: about 3 h
  stopping after the current page; ctrl-c again stops now, that page replays`},

@@ -97,11 +97,11 @@ func TestPlainLines(t *testing.T) {
 }
 
 func TestHeartbeat(t *testing.T) {
-	m := worked(75*time.Second, Totals{RequestCap: 1000}).Frame(noon.Add(75 * time.Second))
+	m := worked(75*time.Second, Totals{RequestCap: 300}).Frame(noon.Add(75 * time.Second))
 	m.Waiting, m.Cause = 9*time.Second, collection.WaitPacing
 	got := m.Line(Stamped)
 	want := "2026-11-21T12:01:15Z tickets progress stream=comments partitions=405/812 slices=13 records=1300 rate=48/min" +
-		" learned=210/min ceiling=240/min requests=51 cap=1000 waiting=9s cause=pacing left=1453s stops_first=request_cap"
+		" learned=210/min ceiling=240/min requests=51 cap=300 waiting=9s cause=pacing left=124s stops_first=request_cap"
 	texttest.Same(t, "heartbeat", got, want)
 }
 

@@ -8,6 +8,7 @@ import (
 	"collect/collection"
 	"collect/internal/picture"
 	"collect/pacing/gate"
+	"collect/report"
 )
 
 // Totals is what the events of a run do not carry and its view needs. Zero
@@ -51,10 +52,6 @@ const (
 	sparkCells = 60
 	// rateOver is the time over which "now" is measured.
 	rateOver = 30 * time.Second
-	// paceOver is the time over which predictions are made, and paceAfter what
-	// they need at least.
-	paceOver  = 10 * time.Minute
-	paceAfter = time.Minute
 	// longWait is the shortest wait that is worth a word: shorter ones only
 	// make the word flicker.
 	longWait = 2 * time.Second
@@ -69,18 +66,16 @@ type View struct {
 	wait     collection.WaitInfo
 	throttle collection.ThrottleInfo // the last one
 
-	freed    time.Time // when the last wait ended in which nothing could leave
 	cells    []picture.Moment
 	cellAt   int64 // number of the newest cell, counted from the epoch
 	samples  []sample
 	requests int64 // of the last sample
 }
 
-// A sample is where the work stood at a time.
+// A sample is how many requests had left at a time.
 type sample struct {
 	at       time.Time
 	requests int64
-	done     int64 // partitions of all streams
 }
 
 // A Frame is what a view shows at one moment: all that drawing depends on.
@@ -124,7 +119,7 @@ type Frame struct {
 
 // ends says what will end the run first.
 type ends struct {
-	Reason collection.Reason // request_cap, wall_clock; "" for the end of the work
+	Reason collection.Reason // request_cap, wall_clock, quota; "" for the end of the work
 	In     time.Duration     // 0: not known yet
 	Near   int64             // where Done of the stream will be then; 0: not known
 }
@@ -179,17 +174,8 @@ func (v *View) observeWait(e collection.Event) {
 	case e.Kind == collection.WaitStarted && e.Wait != nil && e.Wait.Until.After(v.wait.Until):
 		v.wait = *e.Wait
 	case e.Kind == collection.WaitEnded && (e.Wait == nil || !e.Wait.Until.Before(v.wait.Until)):
-		if standsStill(v.wait) {
-			v.freed = e.Time
-		}
 		v.wait = collection.WaitInfo{}
 	}
-}
-
-// standsStill reports whether nothing leaves during a wait, so that the pace
-// before it says nothing about what comes.
-func standsStill(wait collection.WaitInfo) bool {
-	return wait.Seconds >= longWait.Seconds() && wait.Cause != collection.WaitPacing && wait.Cause != collection.WaitWindow
 }
 
 // Stopping says that the first interruption was heard.
@@ -200,7 +186,7 @@ func (v *View) Stopping() {
 }
 
 // Sample takes in the totals at now. It is to be called about once a second:
-// rates and predictions come from it.
+// rates come from it.
 func (v *View) Sample(now time.Time, t Totals) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -215,15 +201,14 @@ func (v *View) Sample(now time.Time, t Totals) {
 		m.Ceiling = *t.Pace.Ceiling
 	}
 	m.Saved, m.Total = 0, StreamTotal{}
-	var done int64
 	for _, s := range t.Streams {
-		m.Saved, done = m.Saved+s.Records, done+s.settled()
+		m.Saved += s.Records
 		if s.Stream == m.Stream {
 			m.Total = s
 		}
 	}
-	v.samples = append(v.samples, sample{now, t.Requests, done})
-	for len(v.samples) > 2 && now.Sub(v.samples[1].at) >= paceOver {
+	v.samples = append(v.samples, sample{now, t.Requests})
+	for len(v.samples) > 2 && now.Sub(v.samples[1].at) >= rateOver {
 		v.samples = v.samples[1:]
 	}
 	if n := len(v.samples); n > 2 && v.samples[n-2].at.Sub(v.samples[n-3].at) < time.Second {
@@ -278,40 +263,13 @@ func (v *View) rateNow(now time.Time) float64 {
 	return 0
 }
 
-// ends predicts what ends the run, from the pace of the last [paceOver]. It
-// predicts nothing from less than [paceAfter] of work, while nothing can leave,
-// or while far less leaves than before, except the time limit, which needs no
-// prediction.
-func (v *View) ends(now time.Time, t Totals) ends {
-	var e ends
-	sooner := func(reason collection.Reason, in time.Duration) {
-		if in > 0 && (e.In == 0 || in < e.In) {
-			e = ends{Reason: reason, In: in}
-		}
-	}
-	if !t.Deadline.IsZero() {
-		sooner(collection.WallClock, t.Deadline.Sub(now))
-	}
-	first, last := v.samples[0], v.samples[len(v.samples)-1]
-	for _, s := range v.samples {
-		if first = s; !s.at.Before(v.freed) {
-			break
-		}
-	}
-	worked, requests := last.at.Sub(first.at), last.requests-first.requests
-	still := v.shown.Breaker == string(gate.Open) || v.wait.Until.After(now) && standsStill(v.wait)
-	if still || worked < paceAfter || requests == 0 || v.shown.RateNow*worked.Seconds() < float64(requests)/2 {
-		return e
-	}
-	if t.RequestCap > 0 {
-		sooner(collection.RequestCap, scale(worked, t.RequestCap-t.Requests, requests))
-	}
+// ends says what ends the run first, at the pace that binds now: as explain does.
+func (v *View) ends(now time.Time, t Totals) (e ends) {
 	left, known := remaining(t.Streams)
-	if done := last.done - first.done; known && done > 0 {
-		sooner("", scale(worked, left, done))
-		if total := v.shown.Total; e.Reason != "" && left == total.Parents-total.settled() {
-			e.Near = min(total.Parents, total.settled()+int64(float64(done)*float64(e.In)/float64(worked)))
-		}
+	e.Reason, e.In = report.Outlook{Now: now, Pace: &t.Pace, Work: left, Cap: max(0, t.RequestCap-t.Requests), Until: t.Deadline}.First()
+	work, total := report.Takes(&t.Pace, left, now), v.shown.Total
+	if known && e.Reason != "" && work > 0 && left == total.Parents-total.settled() {
+		e.Near = min(total.Parents, total.settled()+int64(float64(left)*float64(e.In)/float64(work)))
 	}
 	return e
 }
@@ -328,9 +286,4 @@ func remaining(streams []StreamTotal) (left int64, known bool) {
 		}
 	}
 	return left, true
-}
-
-// scale returns the time that left takes if per took d.
-func scale(d time.Duration, left, per int64) time.Duration {
-	return time.Duration(float64(d) * float64(max(0, left)) / float64(per))
 }

@@ -36,7 +36,8 @@ func worked(d time.Duration, totals Totals) *View {
 		}
 		t := totals
 		t.Requests += requests
-		t.Pace = gate.Status{PerSecond: 3.2, Learned: 3.5, Ceiling: new(4.0)}
+		t.Pace = gate.Status{PerSecond: 3.2, Learned: 3.5, Ceiling: new(4.0), Announced: totals.Pace.Announced,
+			Constraints: []gate.Constraint{{Name: gate.CeilingOf, PerSecond: 4}, {Name: gate.Unused, PerSecond: 2}}}
 		t.Streams = []StreamTotal{
 			{Stream: "issues", Records: 812, Complete: true},
 			{Stream: "comments", Parent: "issues", Records: 1_175_691, Done: done, Parents: 812, Final: true},
@@ -134,7 +135,7 @@ func TestSamplesAreBounded(t *testing.T) {
 	for i := range 100_000 {
 		v.Sample(noon.Add(time.Duration(i)*100*time.Millisecond), Totals{Requests: int64(i)})
 	}
-	if got, most := len(v.samples), int(paceOver/time.Second)+3; got > most {
+	if got, most := len(v.samples), int(rateOver/time.Second)+3; got > most {
 		t.Errorf("%d samples are kept after 100,000, want at most %d", got, most)
 	}
 	if got, want := v.shown.RateNow, 10.0; got != want {
@@ -142,69 +143,57 @@ func TestSamplesAreBounded(t *testing.T) {
 	}
 }
 
-// What stops first is predicted from the pace, not before there is one. In two
-// minutes the run made 82 requests after its first 2, and finished 18 of the
-// 419 partitions that were left.
+// What stops first follows from the pace that binds, as explain says it: 2 a second, for the 416 of 812 partitions
+// that are left after 15 s.
 func TestEnds(t *testing.T) {
+	quota := func(remaining float64, ends time.Duration) Totals {
+		return Totals{Pace: gate.Status{Announced: []gate.Quota{{Limit: 3600, Remaining: remaining, Window: time.Hour, Ends: noon.Add(ends), Told: noon}}}}
+	}
 	tests := []struct {
 		name   string
-		worked time.Duration
 		totals Totals
 		want   ends
 	}{
-		{"too early", 59 * time.Second, Totals{RequestCap: 1000}, ends{}},
-		{"no limit, so the end of the work", 2 * time.Minute, Totals{}, ends{In: 120 * time.Second * 401 / 18}},
-		{"the cap comes first", 2 * time.Minute, Totals{RequestCap: 100}, ends{Reason: collection.RequestCap, In: 120 * time.Second * 16 / 82, Near: 414}},
-		{"the cap is reached", 2 * time.Minute, Totals{RequestCap: 79}, ends{In: 120 * time.Second * 401 / 18}},
-		{"the time limit needs no pace", time.Second, Totals{Deadline: noon.Add(time.Minute)}, ends{Reason: collection.WallClock, In: 59 * time.Second}},
+		{"no limit, so the end of the work", Totals{}, ends{In: 208 * time.Second}},
+		{"the cap comes first", Totals{RequestCap: 100}, ends{Reason: collection.RequestCap, In: 45 * time.Second, Near: 486}},
+		{"the cap is reached", Totals{RequestCap: 8}, ends{In: 208 * time.Second}},
+		{"the time limit", Totals{Deadline: noon.Add(time.Minute)}, ends{Reason: collection.WallClock, In: 45 * time.Second, Near: 486}},
+		{"the quota", quota(30, time.Hour), ends{Reason: collection.Quota, In: 15 * time.Second, Near: 397}},
+		{"of which enough is left", quota(500, time.Hour), ends{In: 208 * time.Second}},
+		{"which is renewed before it is used up", quota(90, 40*time.Second), ends{In: 351 * time.Second}},
 	}
 	for _, test := range tests {
-		got := worked(test.worked, test.totals).shown.Ends
-		if got != test.want {
+		if got := worked(15*time.Second, test.totals).shown.Ends; got != test.want {
 			t.Errorf("%s: ends = %+v, want %+v", test.name, got, test.want)
 		}
 	}
 }
 
 // How much longer the work takes is said only if it can be known: of all
-// streams, and not while nothing can leave, nor by the pace before that.
+// streams, and not while nothing can leave.
 func TestTimeLeftIsKnownOrNotSaid(t *testing.T) {
-	streams := func(details, users int64) []StreamTotal {
-		return []StreamTotal{
-			{Stream: "items", Complete: true}, {Stream: "details", Parent: "items", Done: details, Parents: 1000, Final: true},
-			{Stream: "users", Complete: true}, {Stream: "profiles", Parent: "users", Done: users, Parents: 500, Final: true},
+	streams := []StreamTotal{
+		{Stream: "items", Complete: true}, {Stream: "details", Parent: "items", Done: 200, Parents: 1000, Final: true},
+		{Stream: "users", Complete: true}, {Stream: "profiles", Parent: "users", Parents: 500, Final: true},
+	}
+	paced := gate.Constraint{Name: gate.Learned, PerSecond: 2}
+	for _, test := range []struct {
+		name  string
+		more  []StreamTotal
+		paces []gate.Constraint
+		want  time.Duration
+	}{
+		{"two streams", nil, []gate.Constraint{paced}, 650 * time.Second},
+		{"nothing leaves", nil, []gate.Constraint{paced, {Name: gate.BreakerOf, Until: noon.Add(time.Minute), Blocks: true}}, 0},
+		{"a list is under way", []StreamTotal{{Stream: "teams"}}, []gate.Constraint{paced}, 0},
+		{"nothing is paced", nil, nil, 0},
+	} {
+		v := &View{}
+		v.Sample(noon, Totals{Streams: append(streams, test.more...), Pace: gate.Status{Constraints: test.paces}})
+		if got := v.shown.Ends.In; got != test.want {
+			t.Errorf("%s: %v is left, want %v", test.name, got, test.want)
 		}
 	}
-	v, now := &View{}, noon
-	work := func(d time.Duration, perSecond int64, of func(n int64) []StreamTotal) ends {
-		for end := now.Add(d); now.Before(end); now = now.Add(time.Second) {
-			n := v.requests + perSecond
-			v.Sample(now, Totals{Requests: n, Streams: of(n)})
-		}
-		return v.shown.Ends
-	}
-	all := func(n int64) []StreamTotal { return streams(n, 0) }
-	wait := func(kind collection.EventKind, cause collection.WaitCause, d time.Duration) {
-		v.Observe(collection.Event{Time: now, Kind: kind, Stream: "details", Wait: &collection.WaitInfo{Cause: cause, Seconds: d.Seconds(), Until: now.Add(d)}})
-	}
-	near := func(what string, got ends, want time.Duration) {
-		t.Helper()
-		if got.In < want-2*time.Second || got.In > want+2*time.Second {
-			t.Errorf("%s: %v is left, want %v", what, got.In, want)
-		}
-	}
-	near("two streams", work(100*time.Second, 2, all), 650*time.Second)
-	wait(collection.WaitStarted, collection.WaitBackoff, time.Minute)
-	near("while it waits", work(time.Minute, 0, all), 0)
-	wait(collection.WaitEnded, collection.WaitBackoff, 0)
-	near("just after a wait", work(30*time.Second, 2, all), 0)
-	near("a minute after a wait", work(40*time.Second, 2, all), 580*time.Second)
-	v.Observe(collection.Event{Time: now, Kind: collection.BreakerChanged, Breaker: &collection.BreakerInfo{State: "open"}})
-	near("the breaker is open", work(time.Second, 2, all), 0)
-	v.Observe(collection.Event{Time: now, Kind: collection.BreakerChanged, Breaker: &collection.BreakerInfo{State: "closed"}})
-	near("far slower than before", work(40*time.Second, 0, all), 0)
-	listing := func(n int64) []StreamTotal { return append(streams(n, 0), StreamTotal{Stream: "teams"}) }
-	near("a list is under way", work(100*time.Second, 2, listing), 0)
 }
 
 // Parents of which nothing is wanted are settled when the run has looked at them: they are no
@@ -213,7 +202,7 @@ func TestWhatIsNotWantedIsNotAhead(t *testing.T) {
 	v, now := &View{}, noon
 	v.Observe(collection.Event{Time: now, Kind: collection.SliceCommitted, Stream: "details", Slice: &collection.SliceInfo{}})
 	sample := func(n int64) {
-		v.Sample(now, Totals{Requests: n, Streams: []StreamTotal{
+		v.Sample(now, Totals{Requests: n, Pace: gate.Status{Constraints: []gate.Constraint{{Name: gate.Learned, PerSecond: 1}}}, Streams: []StreamTotal{
 			{Stream: "items", Complete: true}, {Stream: "details", Parent: "items", Done: n, Passed: 9 * n, Parents: 3000, Final: true},
 		}})
 		now = now.Add(time.Second)
@@ -222,7 +211,7 @@ func TestWhatIsNotWantedIsNotAhead(t *testing.T) {
 		sample(n)
 	}
 	f := v.Frame(now)
-	if got, want := f.Ends.In, 200*time.Second; got != want {
+	if got, want := f.Ends.In, 2000*time.Second; got != want {
 		t.Errorf("%v is left, want %v", got, want)
 	}
 	if got, want := f.Line(""), "partitions=100/2100 "; !strings.Contains(got, want) {
