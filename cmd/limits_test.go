@@ -55,7 +55,7 @@ func TestTheLimitIsSaidTheSameEverywhere(t *testing.T) {
 			case "summary":
 				want = []string{"limited by  " + text[:len(row.Name)]}
 			case "explain":
-				want = append(want, row.Is, "<- this one", strings.ReplaceAll(row.Do, "NAME", "acme"))
+				want = append(want, row.Is, "<- this one", strings.NewReplacer("NAME", "acme", "WINDOW", "s").Replace(row.Do))
 				if !row.Held && row.Bound == gate.BreakerOf || row.Bound == gate.FreezeOf || row.Bound == gate.CeilingOf {
 					want = append(want[:1], want[2:]...) // its own story stands there
 				}

@@ -11,6 +11,7 @@ import (
 
 	"collect/engine"
 	"collect/internal/words"
+	"collect/report"
 	"collect/report/problem"
 	"collect/store"
 )
@@ -67,7 +68,7 @@ func (o budgetOrder) order(ctx context.Context, db store.Reader, now time.Time) 
 	if o.release {
 		return engine.ReleaseBudget(o.per), nil
 	}
-	edit, err := engine.ParseBudget(o.to + "/" + engine.WindowWords(o.per))
+	edit, err := engine.ParseBudget(o.to + "/" + report.WindowWords(o.per))
 	if err != nil {
 		return engine.AccountOrder{}, err
 	}
@@ -95,9 +96,9 @@ func (o budgetOrder) review(ctx context.Context, l lookup) (r review, err error)
 				lastingField(o.lasts),
 			}
 		}
-		r.Adds = strings.Join(strings.Fields(o.to+"/"+engine.WindowWords(o.per)+" "+forFlag(o.lasts)), " ")
+		r.Adds = strings.Join(strings.Fields(o.to+"/"+report.WindowWords(o.per)+" "+forFlag(o.lasts)), " ")
 		if o.release {
-			r.Adds = engine.WindowWords(o.per)
+			r.Adds = report.WindowWords(o.per)
 		}
 		r.Stands = fmt.Sprint(b.Declared, b.Least)
 		if b.Lowered != nil {

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"collect/engine"
 	"collect/internal/words"
 	"collect/report"
 	"collect/report/limit"
@@ -116,7 +115,7 @@ func (f frame) Order(name, connector string) string {
 
 // BudgetOrder returns the address of the form of an order on a budget.
 func (f frame) BudgetOrder(name, connector string, window time.Duration) string {
-	return f.Order("budget-"+name, connector) + "&" + url.Values{"per": {engine.WindowWords(window)}}.Encode()
+	return f.Order("budget-"+name, connector) + "&" + url.Values{"per": {report.WindowWords(window)}}.Encode()
 }
 
 // here returns the path of the page without the prefix, and without what became of an

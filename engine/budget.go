@@ -142,7 +142,7 @@ func (m Meeting) SetBudget(ctx context.Context, db store.Reader, name string, e 
 		What:    LowersBudget,
 		Command: "budget set",
 		Means:   fmt.Sprintf("%s, all calls to %%s by this account may use %s, and no longer %s.%s", ends, to, was.InForce(), m.usedUp(ctx, db, name, was, e.To, now)),
-		Done:    fmt.Sprintf("lowered: %%[1]s may be asked %s. To end it: collect budget release %%[2]s %s%%[3]s --reason WHY", to, WindowWords(e.Per)),
+		Done:    fmt.Sprintf("lowered: %%[1]s may be asked %s. To end it: collect budget release %%[2]s %s%%[3]s --reason WHY", to, report.WindowWords(e.Per)),
 		Idle:    "the budget of %s is " + to + " already, for as long",
 		Order: Order{Apply: func(state []byte, now time.Time, note string) ([]byte, []collection.Event, error) {
 			return gate.LowerCeiling(state, now, gate.Lowered{Per: e.Per, Count: e.To, Note: note, Until: until})
@@ -180,19 +180,4 @@ func ReleaseBudget(per time.Duration) AccountOrder {
 			return gate.LiftCeiling(state, now, per)
 		}},
 	}
-}
-
-// WindowWords says a window as [ParseWindow] reads it.
-func WindowWords(per time.Duration) string {
-	switch per {
-	case time.Second:
-		return "s"
-	case time.Minute:
-		return "min"
-	case time.Hour:
-		return "h"
-	case 24 * time.Hour:
-		return "day"
-	}
-	return per.String()
 }

@@ -89,6 +89,21 @@ func (b Budget) LoweredWords(now time.Time) string {
 	return words.WithReason(text, words.Clean(l.Note))
 }
 
+// WindowWords says a window as the orders about budgets read it.
+func WindowWords(per time.Duration) string {
+	switch per {
+	case time.Second:
+		return "s"
+	case time.Minute:
+		return "min"
+	case time.Hour:
+		return "h"
+	case 24 * time.Hour:
+		return "day"
+	}
+	return per.String()
+}
+
 // A BudgetLine is a budget in JSON.
 type BudgetLine struct {
 	Connector string       `json:"connector"`

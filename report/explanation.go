@@ -480,7 +480,7 @@ func (e Explanation) Faster() string {
 	case b == nil:
 		return "Nothing on our side: requests are not paced."
 	}
-	text := strings.ReplaceAll(limit.For(b, limit.HeldBy(&e.Pace, b)).Do, "NAME", words.Clean(e.Name+e.Flags))
+	text := strings.NewReplacer("NAME", words.Clean(e.Name+e.Flags), "WINDOW", WindowWords(b.Window)).Replace(limit.For(b, limit.HeldBy(&e.Pace, b)).Do)
 	if b.Name == gate.Unused && e.onTheWay() > 1 {
 		text = "Answers that come sooner: no pace brings them."
 	}

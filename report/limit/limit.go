@@ -67,7 +67,7 @@ var table = []Words{
 		Bound: gate.CeilingOf, Held: true, Name: "a lowered budget",
 		Is:     "an operator allows less than the files do",
 		Figure: "requests in the window; until when, once they are used", Who: "you",
-		Do: "collect budget release NAME --reason WHY",
+		Do: "collect budget release NAME WINDOW --reason WHY",
 	}, {
 		Bound: gate.ClampOf, Name: "a lowered ceiling",
 		Is:     "too much was refused under the ceiling, so less than all of it is used",
