@@ -283,8 +283,8 @@ type Slice struct {
 	// the start of another pass. nil: nothing is asked of the evidence.
 	Else *Cursor
 
-	// Anew: the provider refused From, and nothing came. The walk begins anew at Next,
-	// and a gap at From is owed there.
+	// Anew: nothing came, and a gap at From is owed at Next: the provider refused From, and
+	// the walk begins anew, or a pass goes on elsewhere.
 	Anew bool
 
 	Spent Tally // what its run had spent by then: requests, retries and throttle signals

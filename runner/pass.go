@@ -145,14 +145,15 @@ type passage struct {
 
 // stand moves the checkpoint of a pass to the parent whose partition was sent last.
 // It is where the next run begins, and promises nothing about the parents before it.
-// A run that has asked for nothing yet leaves it where it is.
+// A run that has asked for nothing yet leaves it where it is. A gap that says where the
+// pass goes on moves with it: it is owed until the pass is done.
 func (r *Runner) stand(p *passage) error {
 	if p.sent == "" || p.at.Done || r.Budget.Tally().Requests == 0 {
 		return nil
 	}
 	next := p.at
 	next.Token, p.sent = p.sent, ""
-	_, err := r.save(collection.Slice{Place: p.home, From: p.at, Next: next})
+	_, err := r.save(collection.Slice{Place: p.home, From: p.at, Next: next, Anew: true})
 	p.at = next
 	return inStream(p.stream, err)
 }

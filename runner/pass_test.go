@@ -142,6 +142,23 @@ func TestARefusedAccountLeavesOneGapOfAPass(t *testing.T) {
 		if p.requests() < list+3 {
 			t.Error("nothing was refused")
 		}
+		// As long as it is refused, nothing of the gap is done: it is the same one, and none was filled.
+		before := m.owes()
+		for range 2 {
+			m = m.reopen()
+			run, err := do(t, m, p, func(c *runner.Config) { c.Run.Mode, c.Concurrency = collection.Resume, 8 })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if run.Tally.GapsShut != 0 {
+				t.Errorf("%d gaps were filled by a run that was refused", run.Tally.GapsShut)
+			}
+			for i, gap := range m.owes() {
+				if len(m.owes()) != len(before) || gap.ID != before[i].ID {
+					t.Errorf("%s owes g_%d, want g_%d still", gap.Place, gap.ID, before[i].ID)
+				}
+			}
+		}
 	})
 }
 

@@ -248,7 +248,7 @@ type Ledger interface {
 	// Fills, and, when Next is Done, all open planned gaps of the place. A gap
 	// that a slice Leaves is opened, or renewed with its attempts plus one, at
 	// From instead; if the slice also Fills a gap, that one moves to Next, where the rest
-	// of it is owed. A slice that begins a walk Anew ends no gap: the one at From moves to
+	// of it is owed. A slice that goes on Anew ends no gap: the one at From moves to
 	// Next. Every slice gets its events, and what the slices
 	// delivered is added to the tally of the run, with what it had Spent by then. Results are in the order of slices.
 	//

@@ -255,7 +255,7 @@ func (b *batch) sweep(s *streams.Stream, here *checkpoints.Standing, sl *collect
 }
 
 // settle closes the gaps that a slice passes, and opens the one that it leaves. One that
-// begins a walk anew passes none.
+// goes on anew passes none.
 func (b *batch) settle(p gaps.Place, owes bool, sl *collection.Slice, moves bool, result *collection.Committed) (err error) {
 	book := b.ledger.book()
 	if sl.Anew {
