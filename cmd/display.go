@@ -67,7 +67,7 @@ func totalsOf(states []store.StreamState, lane collection.Lane) []live.StreamTot
 	totals := make([]live.StreamTotal, len(states))
 	for i, state := range states {
 		own := report.LaneOf(state, lane)
-		totals[i] = live.StreamTotal{Stream: state.Name, Parent: state.Parent, Records: state.Records, Done: own.Done, Complete: own.Complete}
+		totals[i] = live.StreamTotal{Stream: state.Name, Parent: state.Parent, Records: state.Records, Rejected: state.Quarantined, Done: own.Done, Complete: own.Complete}
 	}
 	return totals
 }

@@ -281,7 +281,7 @@ func TestStatusJSON(t *testing.T) {
 	}
 	want := `[{"connector":"tickets","state":"collecting","needs":"nothing","exit_code":0,"next":"alive 3 s ago","wait_cause":null,"next_at":null,"run_id":"01JD8Z","last_outcome":"running","error":null,` +
 		`"saved_at":"2026-11-21T11:59:56.000Z","streams_complete":1,"gaps_owed":0,"gone":0,"waived":0,"records_quarantined":3,"paused_at":null,"paused_by":null,"paused_reason":null,` +
-		`"overall":{"runs":4,"slices":0,"records":1719914,"records_changed":1719000,"records_quarantined":0,"records_older":0,"records_deleted":0,"requests":43790,"retries":0,"throttled":22,"gaps_opened":0,"gaps_filled":0},` +
+		`"overall":{"runs":4,"slices":0,"records":1719914,"records_changed":1719000,"records_quarantined":3,"records_older":0,"records_deleted":0,"requests":43790,"retries":0,"throttled":22,"gaps_opened":0,"gaps_filled":0},` +
 		`"streams":[{"stream":"issues","selected":true,"parent":null,"records":812,"records_deleted":0,"records_quarantined":0,"view":"x_issues",` +
 		`"lanes":[{"lane":"incremental","complete":true,"partitions":0,"partitions_done":0,"complete_as_of":null,"unseen":false,"saved_at":"2026-11-21T11:00:00.000Z","gaps_owed":0,"checkpoint_digest":"7c1e","coverage":null,"evidence":null}]},` +
 		`{"stream":"comments","selected":true,"parent":"issues","records":1175691,"records_deleted":0,"records_quarantined":3,"view":null,` +

@@ -205,6 +205,7 @@ type GapInfo struct {
 	Reason   Reason `json:"reason"`
 	Kind     Kind   `json:"kind"`
 	Attempts int    `json:"attempts"`
+	Held     int    `json:"held,omitempty"` // records that went to quarantine with it
 }
 
 // BudgetInfo describes a budget that ended a run.

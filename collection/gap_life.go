@@ -77,6 +77,9 @@ func (g Gap) Due(found bool, now time.Time) bool {
 // Event returns the event that tells of what happened to g.
 func (g Gap) Event(kind EventKind) Event {
 	info := &GapInfo{ID: g.ID, Shape: g.Shape, Reason: g.Reason, Kind: g.Reason.Kind(), Attempts: g.Attempts}
+	if g.Held != nil {
+		info.Held = len(g.Held.Records)
+	}
 	return Event{Kind: kind, Stream: g.Stream, Partition: g.Partition, Lane: g.Lane, Gap: info}
 }
 

@@ -93,7 +93,7 @@ func StatusLines(all []Status, now time.Time) []StatusLine {
 	lines := []StatusLine{}
 	for _, s := range all {
 		overall := TallyLineOf(s.All)
-		overall.Runs = &s.Count
+		overall.Runs, overall.Quarantined = &s.Count, QuarantinedIn(s.Streams) // with those of pieces that are owed, which no run counts
 		st := s.Stands(now)
 		line := StatusLine{
 			Connector: s.Name, State: st.State, Needs: st.Needs, ExitCode: st.Code, Next: st.Next,

@@ -127,7 +127,7 @@ func savedWords(f Frame) string {
 }
 
 func recordLine(f Frame) string {
-	return fmt.Sprintf("records   %s · %s quarantined", savedWords(f), words.Count(f.Rejected))
+	return fmt.Sprintf("records   %s · %s quarantined", savedWords(f), words.Count(f.Before+f.Rejected))
 }
 
 // learned returns the pace that was found: by the route that limits all requests, if there are several, or in all.

@@ -30,6 +30,7 @@ type StreamTotal struct {
 	Stream   string
 	Parent   string // the stream whose records are the partitions; "" for none
 	Records  int64
+	Rejected int64 // in quarantine when the run began
 	Done     int64 // partitions walked to their end
 	Parents  int64 // of the partitions; of some of them none may be wanted
 	Passed   int64 // of these, those that this run looked at and that have no wanted partition
@@ -99,6 +100,7 @@ type Frame struct {
 	Throttled, Opened, GapsShut int64
 	Total                       StreamTotal // of Stream
 	Saved                       int64       // records of all streams, all runs; 0 for not known
+	Before                      int64       // records that were in quarantine when the run began
 
 	Spark    picture.Spark
 	RateNow  float64
@@ -146,6 +148,9 @@ func (v *View) Observe(e collection.Event) {
 		m.Started, m.Lane = e.Time, e.Lane
 	case collection.GapOpened:
 		m.Opened++
+		if e.Gap != nil && e.Gap.Attempts <= 1 { // else they went there before
+			m.Rejected += int64(e.Gap.Held)
+		}
 	case collection.GapClosed:
 		m.GapsShut++
 	}
@@ -200,9 +205,9 @@ func (v *View) Sample(now time.Time, t Totals) {
 	if t.Pace.Ceiling != nil {
 		m.Ceiling = *t.Pace.Ceiling
 	}
-	m.Saved, m.Total = 0, StreamTotal{}
+	m.Saved, m.Before, m.Total = 0, 0, StreamTotal{}
 	for _, s := range t.Streams {
-		m.Saved += s.Records
+		m.Saved, m.Before = m.Saved+s.Records, m.Before+s.Rejected
 		if s.Stream == m.Stream {
 			m.Total = s
 		}

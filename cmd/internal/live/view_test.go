@@ -228,6 +228,20 @@ func TestWhatIsNotWantedIsNotAhead(t *testing.T) {
 	}
 }
 
+// What is in quarantine is counted as status counts it: with what was there before the run, and what a
+// gap holds, once.
+func TestQuarantineIsWhatIsThere(t *testing.T) {
+	v := &View{}
+	v.Sample(noon, Totals{Streams: []StreamTotal{{Stream: "items", Records: 300, Rejected: 7}}})
+	v.Observe(collection.Event{Time: noon, Kind: collection.SliceCommitted, Stream: "items", Slice: &collection.SliceInfo{Rejected: 3}})
+	held := &collection.Held{Records: make([]collection.Rejected, 50)}
+	v.Observe(collection.Gap{Reason: collection.SchemaDrift, Attempts: 1, Held: held}.Event(collection.GapOpened))
+	v.Observe(collection.Gap{Reason: collection.SchemaDrift, Attempts: 2, Held: held}.Event(collection.GapOpened))
+	if got, want := recordLine(v.Frame(noon)), "records   300 saved · 60 quarantined"; got != want {
+		t.Errorf("the block says %q, want %q", got, want)
+	}
+}
+
 // A wait is shown until it ends, and only if it is worth a word.
 func TestViewWaits(t *testing.T) {
 	wait := func(kind collection.EventKind, seconds float64) collection.Event {
