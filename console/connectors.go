@@ -98,7 +98,7 @@ func connector(ctx context.Context, l lookup) (any, error) {
 			page.Days = append(page.Days, days{words.Clean(t.Stream.Name), draw(t.Calendar())})
 		}
 	}
-	if page.Owing, err = l.owing(ctx, e.Owed, name); err != nil {
+	if page.Owing, err = l.owing(ctx, []report.Status{e.Status}, name); err != nil {
 		return nil, err
 	}
 	found, err := report.Runs(ctx, l.db, name, runsOfConnector)

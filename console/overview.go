@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"collect/report"
-	"collect/store"
 )
 
 // An overviewPage is the first page: where each connector stands, who acts, what was
@@ -33,11 +32,7 @@ func overview(ctx context.Context, l lookup) (any, error) {
 	page.Budgeted = first(page.Budgeted, providersShown)
 	page.Providers = first(known, providersShown)
 	page.More = len(known) - len(page.Providers)
-	var owed []store.OwnedGap
-	for _, s := range all {
-		owed = append(owed, s.Owed...)
-	}
-	if page.Owing, err = l.owing(ctx, owed); err != nil {
+	if page.Owing, err = l.owing(ctx, all); err != nil {
 		return nil, err
 	}
 	page.Store, err = l.care(ctx)

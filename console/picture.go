@@ -9,7 +9,6 @@ import (
 	"collect/internal/picture"
 	"collect/internal/words"
 	"collect/report"
-	"collect/store"
 )
 
 // A drawing is a picture in the two sizes of which a page shows one.
@@ -52,7 +51,7 @@ func breaker(past report.Past, a *report.Account) *drawing {
 
 // owing draws what connectors owed in the last two weeks, and owe now; all connectors, if none
 // is named. It is nil if nothing was owed.
-func (l lookup) owing(ctx context.Context, owed []store.OwnedGap, connectors ...string) (*drawing, error) {
+func (l lookup) owing(ctx context.Context, all []report.Status, connectors ...string) (*drawing, error) {
 	if l.db == nil {
 		return nil, nil
 	}
@@ -61,7 +60,7 @@ func (l lookup) owing(ctx context.Context, owed []store.OwnedGap, connectors ...
 	if err != nil {
 		return nil, err
 	}
-	b := report.BurndownOf(owed, moves, from, l.now)
+	b := report.BurndownOf(all, moves, from, l.now)
 	if b.Peak() == 0 {
 		return nil, nil
 	}

@@ -8,20 +8,23 @@ import (
 	"collect/store"
 )
 
-// BurndownOf shows how many gaps were owed from a time until now, of which those in owed are
-// owed now: it goes back from these, move by move.
-func BurndownOf(owed []store.OwnedGap, moves []store.Move, from, now time.Time) picture.Burndown {
+// BurndownOf shows how many gaps of connectors were owed from a time until now: it goes back from those
+// that are owed now, move by move.
+func BurndownOf(all []Status, moves []store.Move, from, now time.Time) picture.Burndown {
 	b := picture.Burndown{From: from, To: now}
 	count := 0
-	for _, gap := range owed {
-		if gap.Settled() {
-			continue
-		}
-		count++
-		if UrgencyOf(gap) == ByPerson {
-			b.Held++
-		} else if gap.NotBefore.After(b.NotBefore) {
-			b.NotBefore = gap.NotBefore
+	for _, s := range all {
+		running := s.Running(now)
+		for _, gap := range s.Owed {
+			if gap.Settled() {
+				continue
+			}
+			count++
+			if s.isYours(gap, running) {
+				b.Held++
+			} else if gap.NotBefore.After(b.NotBefore) {
+				b.NotBefore = gap.NotBefore
+			}
 		}
 	}
 	for _, m := range slices.Backward(moves) {

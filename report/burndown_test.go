@@ -24,7 +24,7 @@ func TestBurndown(t *testing.T) {
 		{Gap: collection.Gap{ID: 3, State: collection.GapDead, Waiver: collection.Waiver{At: hoursAgo(6)}}},
 	}
 	want := []picture.Count{{At: hoursAgo(24), Owed: 1}, {At: hoursAgo(20), Owed: 7}, {At: hoursAgo(12), Owed: 6}, {At: hoursAgo(9), Owed: 5}, {At: hoursAgo(6), Owed: 4}}
-	b := report.BurndownOf(owed, moves, hoursAgo(24), pastNoon)
+	b := report.BurndownOf([]report.Status{{Owed: owed}}, moves, hoursAgo(24), pastNoon)
 	if !slices.Equal(b.Counts, want) {
 		t.Errorf("Counts = %v, want %v", b.Counts, want)
 	}
@@ -33,10 +33,15 @@ func TestBurndown(t *testing.T) {
 		t.Errorf("Sentence = %q, want ... %q", got, want)
 	}
 	owed[0].NotBefore = hoursAgo(-30)
-	if got, want := report.BurndownOf(owed, moves, hoursAgo(24), pastNoon).Sentence(), "the others are closed not before 2026-11-26 18:00, when the last wait ends"; !strings.HasSuffix(got, want) {
+	if got, want := report.BurndownOf([]report.Status{{Owed: owed}}, moves, hoursAgo(24), pastNoon).Sentence(), "the others are closed not before 2026-11-26 18:00, when the last wait ends"; !strings.HasSuffix(got, want) {
 		t.Errorf("Sentence = %q, want ... %q", got, want)
 	}
-	if got := report.BurndownOf(owed, moves[:4], hoursAgo(24), pastNoon).Sentence(); !strings.HasSuffix(got, "4 now; 1 waits for a person") {
+	if got := report.BurndownOf([]report.Status{{Owed: owed}}, moves[:4], hoursAgo(24), pastNoon).Sentence(); !strings.HasSuffix(got, "4 now; 1 waits for a person") {
 		t.Errorf("after two falls Sentence = %q, want no guess", got)
+	}
+	run := collection.Run{Outcome: collection.Running, BeatAt: pastNoon}
+	at := report.Status{Owed: owed, Runs: []collection.Run{run}}
+	if b := report.BurndownOf([]report.Status{at}, moves, hoursAgo(24), pastNoon); b.Held != 0 || at.Stands(pastNoon).Needs != "nothing" {
+		t.Errorf("%d gaps wait for a person while a run, which may fill them, needs %s", b.Held, at.Stands(pastNoon).Needs)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"collect/internal/words"
 	"collect/pacing/gate"
 	"collect/report/problem"
+	"collect/store"
 )
 
 // A Health is what a connector does, or why it does nothing, in one word.
@@ -279,18 +280,10 @@ func (s Status) frozen(reason collection.Reason, now time.Time) Standing {
 }
 
 // yours returns the worst reason of the owed gaps that a person must act on, and
-// its exit code; "" for none. A freeze that was released needs no person, and
-// neither does a gap that a run under way may fill.
+// its exit code; "" for none.
 func (s Status) yours(running bool) (reason collection.Reason, code int) {
 	for _, gap := range s.Owed {
-		if len(s.Runs) > 0 && collection.OfBefore(s.Runs[0], gap.Gap) {
-			continue
-		}
-		released := gap.Reason.Freezes() && s.Account != nil && !s.Account.Frozen
-		switch {
-		case gap.Settled(), gap.Revived(), gap.Kind() != collection.Stuck:
-			continue
-		case gap.State != collection.GapDead && (released || running):
+		if !s.isYours(gap, running) {
 			continue
 		}
 		if c := problem.Worst(code, problem.ExitOfGap(gap.Gap)); c != code {
@@ -298,6 +291,16 @@ func (s Status) yours(running bool) (reason collection.Reason, code int) {
 		}
 	}
 	return reason, code
+}
+
+// isYours reports whether a person must act on a gap. A freeze that was released needs no person, and
+// neither does a gap that a run under way may fill.
+func (s Status) isYours(gap store.OwnedGap, running bool) bool {
+	released := gap.Reason.Freezes() && s.Account != nil && !s.Account.Frozen
+	if UrgencyOf(gap) != ByPerson || len(s.Runs) > 0 && collection.OfBefore(s.Runs[0], gap.Gap) {
+		return false
+	}
+	return gap.State == collection.GapDead || !released && !running
 }
 
 // refusedAndUndone reports whether the newest run was refused for good, and
