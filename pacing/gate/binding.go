@@ -109,7 +109,8 @@ func (g *Gate) limits(r *route.Route, recorded time.Time, pace float64) (all []C
 	return all
 }
 
-// used returns what the requests in flight, and the run itself, make of the pace.
+// used returns what the requests in flight, and the run itself, make of the pace: nothing as long as
+// none was answered.
 func (g *Gate) used(u *usage.Kept) (all []Constraint) {
 	flying := Constraint{Name: InFlightMax}
 	if g.slots != nil {
@@ -117,13 +118,14 @@ func (g *Gate) used(u *usage.Kept) (all []Constraint) {
 	} else if u != nil {
 		flying.Count = u.InFlight
 	}
-	if u != nil && u.Latency > 0 {
+	answered := u != nil && u.Ended > u.Failed
+	if answered && u.Latency > 0 {
 		flying.Latency, flying.PerSecond = u.Latency, float64(flying.Count)/u.Latency.Seconds()
 	}
 	if flying.Count > 0 {
 		all = append(all, flying)
 	}
-	if u != nil && u.Held == usage.ByNothing {
+	if answered && u.Held == usage.ByNothing {
 		all = append(all, Constraint{Name: Unused, PerSecond: u.PerSecond, Latency: u.Latency})
 	}
 	return all

@@ -145,3 +145,30 @@ func TestInspectSeesTheConstraints(t *testing.T) {
 		t.Errorf("the ceiling is %+v, want used up", c)
 	}
 }
+
+// Requests that the provider's host refuses within a millisecond say nothing of what limits the pace: neither
+// that the run asks for no more, nor how many a second fit into what may be in flight.
+func TestWhatFailsIsNoPace(t *testing.T) {
+	g, err := gate.New(collection.Provider{}, "", time.Hour, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := t0
+	for range 5 {
+		r := gate.Request{}
+		p := g.Plan(&r, now)
+		for !p.Ready {
+			now = p.Until
+			p = g.Plan(&r, now)
+		}
+		pass := g.Leave(&r, now)
+		now = now.Add(time.Millisecond)
+		g.Settle(now, pass, &gate.Outcome{Signal: law.Failed, Hold: -1})
+	}
+	s := g.Status(now)
+	for _, k := range s.Constraints {
+		if k.Name == gate.Unused || k.Name == gate.InFlightMax && k.PerSecond > 0 {
+			t.Errorf("after %d of %d requests failed, %s limits the pace to %.3g/s", s.Failed, s.Ended, k.Name, k.PerSecond)
+		}
+	}
+}
