@@ -141,5 +141,9 @@ func TestExplainAQuotaThatEndsTheRun(t *testing.T) {
 		if got != test.want {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)
 		}
+		// What does not bind is not what would make it faster.
+		if quota := strings.HasPrefix(e.Faster(), "More of the provider's quota"); quota != (test.want != "") {
+			t.Errorf("%s: what would make it faster is %q", test.name, e.Faster())
+		}
 	}
 }

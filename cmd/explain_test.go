@@ -46,7 +46,8 @@ func TestExplain(t *testing.T) {
   4.0/s      your ceiling: 4 a second, set in ~/collect.yaml:12
   ceiling    your ceiling: 20,000 a day, set in acme.yaml; 5,860 used
   3.4/s      refusals: the provider refused, or gave no usable answer, when it
-             was asked faster; last answer 2 min ago <- this one
+             was asked faster; last answer 2 min ago; last lowered at 11:20 UTC
+             after a refusal <- this one
 
 What changed it?
   11:55 UTC  2.0/s -> 3.4/s: answered without complaint
@@ -70,8 +71,9 @@ What would make it faster?
              acme.yaml; 5,860 used
   3.4/s      refusals: the provider refused, or
              gave no usable answer, when it was
-             asked faster; last answer 2 min ago
-             <- this one
+             asked faster; last answer 2 min ago;
+             last lowered at 11:20 UTC after a
+             refusal <- this one
 
 What changed it?
   11:55 UTC  2.0/s -> 3.4/s: answered without
@@ -114,16 +116,16 @@ func TestExplainThePaceOfNow(t *testing.T) {
 func TestExplainWhatIsTried(t *testing.T) {
 	e := paced()
 	e.Pace.PerSecond, e.Pace.Constraints[2].InForce = 3.9, 3.9
-	const now, tried = "3.9/s      refusals: ", "; last answer 2 min ago; 3.4/s was found, and more is tried <- this one"
-	if got := renderExplanation(e, 200, term.Caps{}); strings.Contains(got, now) || strings.Contains(got, "tried <-") {
+	const now, tried = "3.9/s      refusals: ", "; last answer 2 min ago; last lowered at 11:20 UTC after a refusal; 3.4/s was found, and more is tried <- this one"
+	if got := renderExplanation(e, 250, term.Caps{}); strings.Contains(got, now) || strings.Contains(got, "tried <-") {
 		t.Errorf("between runs:\n%s", got)
 	}
 	e.Runs[0].Outcome, e.Runs[0].StartedAt = collection.Running, noon
-	if got := renderExplanation(e, 200, term.Caps{}); !strings.Contains(got, "what limits the pace (3.9/s now)?") || !strings.Contains(got, now) || !strings.Contains(got, tried) {
+	if got := renderExplanation(e, 250, term.Caps{}); !strings.Contains(got, "what limits the pace (3.9/s now)?") || !strings.Contains(got, now) || !strings.Contains(got, tried) {
 		t.Errorf("at work:\n%s", got)
 	}
 	e.Pace.PerSecond, e.Pace.Constraints[2].InForce = 2.9, 2.9
-	if got := renderExplanation(e, 200, term.Caps{}); !strings.Contains(got, "2.9/s      refusals: ") || !strings.Contains(got, "; 3.4/s was found <- this one") {
+	if got := renderExplanation(e, 250, term.Caps{}); !strings.Contains(got, "2.9/s      refusals: ") || !strings.Contains(got, "; 3.4/s was found <- this one") {
 		t.Errorf("at work, below what was found:\n%s", got)
 	}
 	status := report.Status{Name: "acme", Account: &report.Account{Provider: "acme", Pace: e.Pace}}

@@ -141,7 +141,7 @@ func (e Explanation) words(k *gate.Constraint) (what, why string) {
 	case k.Name == gate.Unused && e.onTheWay() > 1:
 		why = fmt.Sprintf("%s: it waits for the answers to %d requests that are on their way", row.Name, e.onTheWay())
 	case k.Name == gate.Rising:
-		if at, after := e.lowered(k.Route); after != "" {
+		if at, after := e.lowered(k.Route, e.Newest().StartedAt); after != "" {
 			why = fmt.Sprintf("%s: the pace was lowered at %s after %s, and rises again: no limit is known from that yet", row.Name, words.At(at, e.Now), after)
 		}
 	case k.Name == gate.FreezeOf && held:
@@ -155,6 +155,9 @@ func (e Explanation) words(k *gate.Constraint) (what, why string) {
 	}
 	if detail := limit.Detail(k, e.Now); detail != "" {
 		why += "; " + detail
+	}
+	if at, after := e.lowered(k.Route, time.Time{}); after != "" && !k.Blocks && (k.Name == gate.Learned || k.Name == gate.Slow) {
+		why += fmt.Sprintf("; last lowered at %s after %s", words.At(at, e.Now), after)
 	}
 	if k.InForce > 0 && !k.Blocks && e.atWork() && what != words.Rate(k.InForce) { // else it is what the next run goes on from
 		why += "; " + what + " was found"
@@ -178,11 +181,10 @@ func (e Explanation) onTheWay() int {
 // lowerings are the reasons for which a rising pace is lowered, as people say them.
 var lowerings = map[string]string{"throttled": "a refusal", "no usable answer": "a request without a usable answer", string(gate.Slow): "late answers"}
 
-// lowered returns when and after what the pace of a route was last lowered in the newest run; "" if it was not.
-func (e Explanation) lowered(route string) (at time.Time, after string) {
-	began := e.Newest().StartedAt
+// lowered returns when and after what the pace of a route was last lowered since a time; "" if it was not.
+func (e Explanation) lowered(route string, since time.Time) (at time.Time, after string) {
 	for _, event := range slices.Backward(e.History) {
-		if event.Time.Before(began) {
+		if event.Time.Before(since) {
 			break
 		}
 		if r := event.Rate; r != nil && r.Route == route && r.Learned < r.Previous && lowerings[r.Reason] != "" {
@@ -479,6 +481,9 @@ func (e Explanation) Faster() string {
 		return "An answer: the provider gave none to the last run."
 	case b == nil:
 		return "Nothing on our side: requests are not paced."
+	}
+	if q := e.quota(); len(q) > 0 && b.PerSecond > 0 && !b.Blocks {
+		return "More of the provider's quota, which ends the run before the work is done: a higher pace would only use it up sooner."
 	}
 	text := strings.NewReplacer("NAME", words.Clean(e.Name+e.Flags), "WINDOW", WindowWords(b.Window)).Replace(limit.For(b, limit.HeldBy(&e.Pace, b)).Do)
 	if b.Name == gate.Unused && e.onTheWay() > 1 {
