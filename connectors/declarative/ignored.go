@@ -1,6 +1,7 @@
 package declarative
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -37,4 +38,33 @@ func (w *walk) unanswered(win since.Window, p *paging.Page, next string) *collec
 		return nil
 	}
 	return &collection.Warning{Code: collection.MarkIgnored, Text: fmt.Sprintf("`%s` asked for changes from %s before the newest record on, and not even that record came: the provider may read the time in another time zone", s.Sent(), s.Lookback)}
+}
+
+// ask has pages asked for with the mark of win from now on.
+func (w *walk) ask(win since.Window) {
+	w.scope.Since = win.Asked
+	w.scope.Type("since", win.Asked, w.st.Since != nil && w.st.Since.Numeric())
+}
+
+// confirm asks again from the mark whose page did not have the later of the marks m,
+// and returns an error if it does not have them now, when they are surely there.
+func (w *walk) confirm(ctx context.Context, win since.Window, m since.Marks) error {
+	again, err := w.st.Since.Again(win)
+	if err != nil {
+		return err
+	}
+	w.ask(again)
+	p, at, err := w.sizedPage(ctx, collection.Cursor{})
+	if err != nil {
+		return err
+	}
+	var s collection.Slice
+	w.split(p, &s)
+	token := ""
+	if _, headers := w.st.Page.(paging.Bare); (headers || p.Body != nil) && !p.Single {
+		if token, err = w.st.Page.Next(p, at.Token); err != nil {
+			return w.discreet(err)
+		}
+	}
+	return w.discreet(w.st.Since.Confirm(win, m, since.MarksOf(w.st.Since.Field, speaking(s.Records)), token != ""))
 }

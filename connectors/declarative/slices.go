@@ -121,8 +121,7 @@ func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Sl
 			return s, err
 		}
 	}
-	w.scope.Since = win.Asked
-	w.scope.Type("since", win.Asked, w.st.Since != nil && w.st.Since.Numeric())
+	w.ask(win)
 	at := w.resumed(from)
 	var p *paging.Page
 	if w.behind = behind; w.open != nil {
@@ -190,6 +189,11 @@ func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Sl
 	win.Shorts = known
 	if warning := w.unanswered(win, p, token); warning != nil {
 		s.Warnings = append(s.Warnings, *warning)
+	}
+	if win.Doubted(marks) {
+		if err := w.confirm(ctx, win, marks); err != nil {
+			return s, err
+		}
 	}
 	s.Next, err = w.st.Since.Advance(&win, from, marks, token, p.Clock)
 	if s.Next.Done && token != "" {

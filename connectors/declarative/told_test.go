@@ -190,6 +190,90 @@ func TestPromisesBehindMarks(t *testing.T) {
 	ends(t, records, 4, stop, "")
 }
 
+// TestMadeBehindAMark: a record that is made after the page from a mark ended the
+// list is on the page that was promised in front of it, and a page from the mark
+// has it now: nothing is wrong with the mark.
+func TestMadeBehindAMark(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		late  int            // since means from so much later on
+		moves map[int][2]int // in front of a request, a record gets a mark
+		stop  string         // why the walk ends
+		heals bool           // if the page is asked for once more
+	}{
+		{"made", 0, map[int][2]int{4: {6, 20}}, "", false},
+		{"made, and then deleted", 0, map[int][2]int{4: {6, 20}, 6: {6, 0}}, "", false},
+		{"made, and then updated", 0, map[int][2]int{4: {6, 20}, 5: {6, 30}}, "`since` may not mean", true},
+		{"made at each request", 0, map[int][2]int{2: {6, 20}, 3: {7, 30}, 4: {8, 40}, 5: {9, 50}, 6: {10, 60}}, "", false},
+		{"by an older version", 0, map[int][2]int{4: {6, 20}, 5: {6, 30}}, "`since` may not mean", true},
+		{"in another time zone", 6, map[int][2]int{4: {6, 7}, 5: {7, 20}}, "`since` may not mean", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			marks, asked := []int{1, 1, 1, 1, 2, 2}, []string(nil)
+			serve := func(w http.ResponseWriter, r *http.Request) {
+				asked = append(asked, r.URL.RawQuery)
+				if move, ok := test.moves[len(asked)]; ok {
+					marks = append(marks, make([]int, max(0, move[0]+1-len(marks)))...)
+					marks[move[0]] = move[1]
+				}
+				after := number(r, "c", -1)
+				from := number(r, "since", 0)
+				if from > 1 {
+					from += test.late
+				}
+				var ids []int
+				for id, mark := range marks {
+					if mark > 0 && mark >= from && mark*100+id > after {
+						ids = append(ids, id)
+					}
+				}
+				slices.SortFunc(ids, func(a, b int) int { return marks[a]*100 + a - marks[b]*100 - b })
+				next, items := "null", []string(nil)
+				for n, id := range ids {
+					if n == 5 {
+						last := ids[n-1]
+						next = strconv.Itoa(marks[last]*100 + last)
+						break
+					}
+					items = append(items, fmt.Sprintf(`{"id":%d,"at":%d}`, id, marks[id]))
+				}
+				fmt.Fprintf(w, `{"items":[%s],"next":%s}`, strings.Join(items, ","), next)
+			}
+			c := open(t, &httptest.Server{}, file("records: items, page: {cursor: {from: next, param: c}}, since: {field: at, param: since, order: asc}"))
+			stored, from := map[string]bool{}, collection.Cursor{}
+			walk := func() error {
+				for slice, err := range c.Slices(t.Context(), &http.Client{Transport: direct{http.HandlerFunc(serve)}}, things0, from) {
+					if err != nil {
+						return err
+					}
+					for _, r := range slice.Records {
+						stored[r.Key] = true
+					}
+					from = slice.Next
+				}
+				return nil
+			}
+			err := walk()
+			if got := fmt.Sprint(err); test.stop == "" && err != nil || !strings.Contains(got, test.stop) {
+				t.Errorf("the walk ends with %v, want %q; it asked %q", err, test.stop, asked)
+			}
+			if test.name == "by an older version" {
+				from.High = strings.Replace(from.High, `,"ended":"2"`, "", 1)
+			}
+			if err != nil {
+				if err = walk(); (err == nil) != test.heals {
+					t.Errorf("asked for once more, the page says %v, want that it heals: %t; it asked %q", err, test.heals, asked)
+				}
+			}
+			for id, mark := range marks {
+				if err == nil && mark > 0 && !stored[strconv.Itoa(id)] {
+					t.Errorf("the record %d with the mark %d is missing; it asked %q", id, mark, asked)
+				}
+			}
+		})
+	}
+}
+
 // TestTotalOfAPromisedPage: a page that was promised in front of an anchor has the
 // total of the list from the mark before it, and the pass began at the anchor.
 func TestTotalOfAPromisedPage(t *testing.T) {

@@ -294,6 +294,45 @@ func TestMovedToTheEnd(t *testing.T) {
 	t.Log(counts)
 }
 
+// TestChangedOnce: a record that is made or updated in front of any one request stops
+// no stream, also where more records have the last mark than fit on a page.
+func TestChangedOnce(t *testing.T) {
+	for _, change := range []string{"made", "updated"} {
+		for n := range 7 {
+			s := &server{plan: plan{paging: "keyset", since: "asc"}}
+			for i := range 12 {
+				s.clock = i / 6
+				s.add()
+			}
+			s.clock += 5
+			asked := 0
+			web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if asked++; asked == n+1 {
+					if s.clock++; change == "made" {
+						s.add()
+					} else {
+						s.stamp(s.records[11], s.clock)
+					}
+				}
+				s.ServeHTTP(w, r)
+			}))
+			c, db := open(t, s, web.URL)
+			for id := range 2 {
+				if outcome, _ := run(t, db, c, fmt.Sprint("run-", id)); outcome != collection.Complete && outcome != collection.NothingNew {
+					t.Errorf("with a record %s in front of request %d, run %d is %s", change, n+1, id, outcome)
+				}
+			}
+			web.Close()
+			stored := contents(t, db)
+			for _, r := range s.records {
+				if stored[r.ID] < r.Version {
+					t.Errorf("with a record %s in front of request %d, record %d is stored in version %d of %d", change, n+1, r.ID, stored[r.ID], r.Version)
+				}
+			}
+		}
+	}
+}
+
 func play(t *testing.T, p plan, random *rand.Rand, counts map[string]int) {
 	s := &server{plan: p, random: random}
 	for i := range 57 + random.IntN(20) {

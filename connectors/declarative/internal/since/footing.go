@@ -1,10 +1,14 @@
 package since
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
+	"collect/collection"
+	"collect/connectors/declarative/internal/notation"
 	"collect/connectors/declarative/internal/paging"
 )
 
@@ -30,18 +34,54 @@ type Footing struct {
 // anew at its marks. If the page from there ends the list and has no later mark,
 // the provider may not mean by the mark what the file says (it compares for
 // equality, or reads it in another time zone), and the page that was promised is
-// asked for. If that one has later marks, the walk stops.
+// asked for. If that one has later marks, they may have come meanwhile: the page
+// from the mark is asked for again, and if it lacks them, the walk stops.
 type promise struct {
 	Then  string `json:"then,omitempty"`  // the token of the page behind
 	Under string `json:"under,omitempty"` // the anchor that the token was given under
 	UpTo  string `json:"up_to,omitempty"` // the highest mark of the page
 	Owed  bool   `json:"owed,omitempty"`  // it was broken: pages are asked for under that anchor
+	Ended string `json:"ended,omitempty"` // the anchor whose page broke it; none in a cursor of an older version
 }
 
 // broken reports whether the page with the marks m, the last one, broke p.
 func (p promise) broken(m Marks, token string) bool {
 	markless := m.high == "" && len(m.records) > 0
 	return p.Then != "" && token == "" && !markless && !later(m.high, p.UpTo)
+}
+
+// Doubted reports whether a page with the marks m, which was promised, has records
+// that the page from the mark did not have.
+func (w Window) Doubted(m Marks) bool { return w.Owed && later(m.high, w.UpTo) }
+
+// Again returns the window that asks once more from the mark whose page broke the
+// promise.
+func (s *Since) Again(w Window) (Window, error) {
+	w.Anchor, w.high, w.promise = cmp.Or(w.Ended, w.Since), "", promise{}
+	var err error
+	w.Asked, err = s.form(w.Anchor)
+	return w, err
+}
+
+// Confirm returns why the provider may not mean by the mark what the file says: the
+// page from it that was asked for after the promised one, with the marks again,
+// lacks the first of the later marks m of that one. Before that mark, a page may end
+// if more follow.
+func (s *Since) Confirm(w Window, m, again Marks, more bool) error {
+	first := ""
+	for _, r := range m.records {
+		if text, _ := notation.TextOf(s.Field.In(r.Data)); later(text, w.UpTo) && (first == "" || later(first, text)) {
+			first = text
+		}
+	}
+	has := func(r collection.Record) bool {
+		text, _ := notation.TextOf(s.Field.In(r.Data))
+		return CompareMarks(text, first) == 0
+	}
+	if slices.ContainsFunc(again.records, has) || more && later(first, again.high) {
+		return nil
+	}
+	return paging.BadPage("asked for changes with `%s`, the provider left out later records, which it sends otherwise: `%s` may not mean \"from this time on\", or may read the time in another time zone", s.Sent(), s.Sent())
 }
 
 // FootingOf reads a footing. High may be what it was before there were any.
