@@ -80,7 +80,7 @@ const (
 	// EndNotThere: the provider says that it has no page behind the last one.
 	EndNotThere End = "no_such_page"
 
-	EndKnown End = "known"    // the rest was had by the walks before
+	EndKnown End = "known"    // the rest was had by the walks before, or changed since this one began
 	EndOne   End = "one_page" // the list is not cut into pages
 )
 

@@ -1,6 +1,7 @@
 package declarative
 
 import (
+	"collect/collection"
 	"collect/connectors/declarative/internal/paging"
 	"collect/connectors/declarative/internal/since"
 )
@@ -37,4 +38,12 @@ func (w *walk) noteShort(p *paging.Page, next string, known paging.Shorts) pagin
 		after.Short = 0
 	}
 	return after
+}
+
+// mayEnd reports whether a page behind p, which is at token, need not be asked for once
+// all up to the beginning of the walk was read. A walk of everything goes on to the end
+// of a list with a total, which is held against what came.
+func (w *walk) mayEnd(p *paging.Page, token string, told collection.Told) bool {
+	pg, ok := w.st.Page.(paging.Counted)
+	return ok && token == "" && !w.begun.IsZero() && p.IsShort(pg.Most()) && (told.Partial || told.By == "")
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -272,6 +273,83 @@ func TestLookbackIsAppliedOnce(t *testing.T) {
 	pull(t, c, f, collection.Cursor{Since: stamp(1020)}, map[string]string{})
 	if slices.ContainsFunc(f.asked, func(s string) bool { return s < stamp(1000) }) {
 		t.Errorf("asked since %v, before the start", f.asked)
+	}
+}
+
+// TestWalkOfABusyListEnds: where records change faster than pages are asked for, a walk
+// with numbers of pages ends when it has all up to its beginning, and the next one has
+// the rest. Records of the future, of which the caller may not see all, end none.
+func TestWalkOfABusyListEnds(t *testing.T) {
+	for _, future := range []bool{false, true} {
+		now, marks, asked, quiet := 1_800_000_000, map[int]int{}, 0, true
+		for id := range 60 {
+			if marks[id] = now - 1000 + id; future {
+				marks[id] = now + 1_000_000 + id
+			}
+		}
+		serve := func(w http.ResponseWriter, r *http.Request) {
+			asked++
+			now++
+			if !quiet {
+				marks[asked%60] = now
+			}
+			from, _ := time.Parse(time.RFC3339, r.URL.Query().Get("since"))
+			var ids []int
+			for id, mark := range marks {
+				if mark >= int(from.Unix()) {
+					ids = append(ids, id)
+				}
+			}
+			slices.SortFunc(ids, func(a, b int) int { return 100*(marks[a]-marks[b]) + a - b })
+			ids = ids[min(len(ids), 10*(number(r, "page", 1)-1)):]
+			var list []string
+			for _, id := range ids[:min(len(ids), 10)] {
+				if !future || id%5 > 2 { // or else the caller may not see it
+					list = append(list, fmt.Sprintf(`{"id":%d,"at":"%s"}`, id, stamp(marks[id])))
+				}
+			}
+			w.Header().Set("Date", time.Unix(int64(now), 0).UTC().Format(http.TimeFormat))
+			fmt.Fprintf(w, `{"items":[%s]}`, strings.Join(list, ","))
+		}
+		c := open(t, &httptest.Server{}, file("records: items, page: {number: {param: page, size_param: size, size: 10}}, since: {field: at, param: since, order: asc}"))
+		stored, from := map[string]int{}, collection.Cursor{}
+		walk := func() (requests int) {
+			before := asked
+			for slice, err := range c.Slices(t.Context(), &http.Client{Transport: direct{http.HandlerFunc(serve)}}, things0, from) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, r := range slice.Records {
+					var is struct{ At time.Time }
+					_ = json.Unmarshal(r.Data, &is)
+					stored[r.Key] = int(is.At.Unix())
+				}
+				if from = slice.Next; asked > before+100 {
+					t.Fatalf("future %t: the walk does not end; the mark is %s", future, from.Since)
+				}
+			}
+			from = collection.Cursor{Since: from.Since, High: from.High}
+			return asked - before
+		}
+		has := func(want map[int]int, when string) {
+			for id, mark := range want {
+				if (!future || id%5 > 2) && stored[strconv.Itoa(id)] < mark {
+					t.Errorf("future %t: %s, record %d is stored with the mark %d, want %d", future, when, id, stored[strconv.Itoa(id)], mark)
+				}
+			}
+		}
+		walk()
+		has(marks, "after a quiet walk")
+		for quiet = future; ; quiet = true {
+			want := maps.Clone(marks)
+			n := walk()
+			if has(want, "after a walk"); quiet {
+				break
+			}
+			if n > 10 {
+				t.Errorf("a walk of a busy list took %d requests, want 10 or fewer", n)
+			}
+		}
 	}
 }
 

@@ -130,7 +130,7 @@ func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Sl
 		return s, err
 	}
 	if w.began.IsZero() {
-		w.began = p.Clock
+		w.began, w.begun = p.Clock, since.LatestOf(p.Header)
 	}
 	p.First = w.first(from.Token) && win.Anchor == "" // an anchor is from a page before
 	inParts := w.open != nil
@@ -194,6 +194,9 @@ func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Sl
 		if err := w.confirm(ctx, win, marks); err != nil {
 			return s, err
 		}
+	}
+	if w.mayEnd(p, from.Token, s.Told) {
+		win.Over = since.Over{From: w.begun, To: since.LatestOf(p.Header)}
 	}
 	s.Next, err = w.st.Since.Advance(&win, from, marks, token, p.Clock)
 	if s.Next.Done && token != "" {

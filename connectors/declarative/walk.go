@@ -37,6 +37,7 @@ type walk struct {
 	behind    part        // the place inside the page to begin at
 	open      *openPage   // nil: none is read in parts
 	began     time.Time   // by the clock of the provider; zero: it did not say
+	begun     time.Time   // no earlier than that
 }
 
 func (c *connector) walk(client *http.Client, at collection.Place) (*walk, error) {

@@ -87,3 +87,13 @@ func ClockOf(header http.Header, took time.Duration) time.Time {
 	}
 	return date.Add(-took - time.Second).UTC().Truncate(time.Second)
 }
+
+// LatestOf returns the first second that was surely not over by the clock of the
+// provider when it answered; zero if the response has no date.
+func LatestOf(header http.Header) time.Time {
+	date, err := http.ParseTime(header.Get("Date"))
+	if err != nil {
+		return time.Time{}
+	}
+	return date.Add(time.Second)
+}

@@ -187,7 +187,7 @@ func (s *Since) Advance(w *Window, from collection.Cursor, m Marks, token string
 		return next, nil
 	}
 	switch {
-	case token == "":
+	case token == "", w.Over.has(s, anchor):
 		next.Done, next.High = true, w.done()
 		next.Since = latest(w.Since, s.notAfter(anchor, clock))
 	case anchor != "":

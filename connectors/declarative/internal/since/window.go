@@ -2,6 +2,7 @@ package since
 
 import (
 	"cmp"
+	"time"
 
 	"collect/connectors/declarative/internal/paging"
 )
@@ -21,6 +22,22 @@ type Window struct {
 	had   string // the tie that the walk before ended with
 	Left  string // the tie that ends with the page
 	Asked string // the mark that is sent; "" asks for everything
+	Over  Over
+}
+
+// Over is when an ordered walk with numbers of pages may end though a page may follow:
+// once all up to its beginning was read. Where records change faster than pages are
+// asked for, it would follow them for ever. The zero value ends no walk.
+type Over struct {
+	From time.Time // when the walk had surely begun, by the clock of the provider
+	To   time.Time // what is later is no time of a change
+}
+
+// has reports whether a walk that goes on at anchor has all that was there when it
+// began.
+func (o Over) has(s *Since, anchor string) bool {
+	at, known := s.moment(anchor)
+	return known && at.After(o.From) && !at.After(o.To)
 }
 
 func (w Window) cursorHigh() string {
