@@ -338,14 +338,19 @@ func (e Evidence) unexpected() string {
 	return ""
 }
 
+// counts reports whether the provider tells how many records there are.
+func (e Evidence) counts() bool { return e.By != "" && !e.InPages }
+
 // moved says that records moved between the pages while they were read.
 func (e Evidence) moved() string {
 	switch {
 	case e.Torn > 0:
 		return fmt.Sprintf("%d of %d pages did not begin where the page before them ended: records were deleted or moved while the list was read", e.Torn, e.Seams)
+	case e.Fell > 0 && e.Counted && e.Total >= e.First:
+		return fmt.Sprintf("%s fell while the list was read, though it says %d at the end and said %d at first: records may have moved to a page that was read before", e.By, e.Total, e.First)
 	case e.Fell > 0 && e.Counted:
 		return fmt.Sprintf("%s fell from %d to %d while the list was read, so that records may have moved to a page that was read before", e.By, e.First, e.Total)
-	case e.Later > 0 && e.Counted && (e.By == "" || e.InPages || e.Distinct() < e.Total):
+	case e.Later > 0 && (e.counts() && e.Distinct() < e.Total || e.Counted && !e.counts()):
 		return fmt.Sprintf("%d of %d records came twice, the second time with a later mark: updates moved them to the end while the list was read, and others to a page that was read before. If the provider sorts by that mark, give `since` order: asc", e.Later, e.Records)
 	}
 	return ""

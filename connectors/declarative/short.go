@@ -26,16 +26,29 @@ func (w *walk) reached(p *paging.Page, token string) bool {
 	return ok && told.By != "" && !told.Pages && told.Total == int64(seen)
 }
 
-// noteShort returns the facts about short pages after p, which leads to next.
-func (w *walk) noteShort(p *paging.Page, next string, known paging.Shorts) paging.Shorts {
-	size := 0
+// believes reports whether a short page p at token is the last one, of a list that was asked for from a mark or whole.
+// What is asked for from a mark has any number of records, so that nothing shows that some were left out. Partitions and
+// windows are too many to ask behind each.
+func (w *walk) believes(p *paging.Page, token, mark string, known paging.Shorts) bool {
+	pg, ok := w.st.Page.(paging.Counted)
+	if !ok || w.at.Partition != "" || w.st.Windows != nil {
+		return known.Believed()
+	}
+	seen, _ := pg.Seen(token, len(p.Elements))
+	return mark == "" && known.BelievedAt(seen)
+}
+
+// noteShort returns the facts about short pages after p at token, which leads to next.
+func (w *walk) noteShort(p *paging.Page, token, next string, known paging.Shorts) paging.Shorts {
+	size, seen := 0, 0
 	if pg, ok := w.st.Page.(paging.Counted); ok {
 		size = pg.Most()
+		seen, _ = pg.Seen(token, len(p.Elements))
 	}
-	after := known.After(len(p.Elements) == 0, p.IsShort(size), next == "")
+	after := known.After(len(p.Elements) == 0, p.IsShort(size), next == "", seen)
 	if w.at.Partition != "" {
 		w.c.ofPartitions.Note(w.st.Name, known.Short, after.Short)
-		after.Short = 0
+		after = paging.Shorts{Behind: after.Behind}
 	}
 	return after
 }

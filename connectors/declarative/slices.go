@@ -148,12 +148,14 @@ func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Sl
 	}
 	s.Warnings, p.Warnings = p.Warnings, nil
 	known := w.shortsAt(f)
-	token, err := w.next(p, at, known)
+	mark := cmp.Or(win.Asked, win.Floor, w.scope.Resume)
+	p.ShortIsLast = w.believes(p, at.Token, mark, known)
+	token, err := w.next(p, at)
 	if err != nil {
 		return s, err
 	}
 	within := s.Told.Within
-	s.Told = w.told(p, cmp.Or(win.Asked, win.Floor, w.scope.Resume), from.Token, token)
+	s.Told = w.told(p, mark, from.Token, token)
 	if win.Owed { // the page is of a list that begins at another mark than the pass
 		s.Told = s.Told.WithoutTotal()
 	}
@@ -164,7 +166,7 @@ func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Sl
 	if w.st.Role == collection.List && (token == "" || w.st.Since != nil) {
 		s.Else = f.Restart(w.st.Since, win, from, token == "")
 	}
-	known = w.noteShort(p, token, known)
+	known = w.noteShort(p, at.Token, token, known)
 	if w.st.Windows != nil {
 		window.Shorts = known
 		w.leaveWindow(window, p, token, &s)
@@ -212,9 +214,9 @@ func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Sl
 }
 
 // next returns the token of the page after p, which is at from.
-func (w *walk) next(p *paging.Page, from collection.Cursor, known paging.Shorts) (token string, err error) {
+func (w *walk) next(p *paging.Page, from collection.Cursor) (token string, err error) {
 	if _, headers := w.st.Page.(paging.Bare); (headers || p.Body != nil) && !p.Single {
-		p.ShortIsLast, p.Reached = known.Believed(), w.reached(p, from.Token)
+		p.Reached = w.reached(p, from.Token)
 		if token, err = w.st.Page.Next(p, from.Token); err != nil {
 			return "", w.discreet(err)
 		}

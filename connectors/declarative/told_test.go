@@ -114,6 +114,60 @@ func TestShortPagesAreLearned(t *testing.T) {
 	}
 }
 
+// TestAListThatEndsSooner: where short pages are believed to be the last ones, and a list ends with fewer records than it
+// did before, the page behind is asked for: one record that is left out makes a page in the middle a short one.
+func TestAListThatEndsSooner(t *testing.T) {
+	for _, page := range []string{"{offset: {param: offset, limit_param: limit, limit: 10, apart: true}}", "{number: {param: page, size_param: limit, size: 10}}"} {
+		first, last := 10, 25 // of the first page, and of all
+		asked, had := 0, 0
+		serve := func(w http.ResponseWriter, r *http.Request) {
+			asked++
+			offset := number(r, "offset", 10*(number(r, "page", 1)-1))
+			to := min(offset+10, last)
+			if offset == 0 {
+				to = first
+			}
+			had += max(0, to-offset)
+			fmt.Fprint(w, things(offset+1, to))
+		}
+		c := open(t, &httptest.Server{}, file("page: "+page))
+		from := collection.Cursor{}
+		for n, of := range []struct{ first, last, requests, records int }{
+			{10, 25, 4, 25}, {10, 25, 4, 25}, {10, 25, 4, 25}, {10, 25, 3, 25}, {10, 26, 3, 26},
+			{10, 24, 4, 24}, {10, 24, 3, 24}, // the last one is gone
+			{9, 24, 4, 23}, {9, 24, 4, 23}, // by offset 10 all the same: one is left out
+		} {
+			first, last, asked, had = of.first, of.last, 0, 0
+			from = collection.Cursor{High: end(t, c, http.HandlerFunc(serve), things0, from).High}
+			if had < of.records || asked > of.requests+1 {
+				t.Errorf("%s, walk %d: %d requests for %d records, want %d for %d or more", page, n, asked, had, of.requests, of.records)
+			}
+		}
+	}
+}
+
+// TestAFewFromAMark: how many records come from a mark shows nothing, so that the page behind a short one is asked for
+// each time.
+func TestAFewFromAMark(t *testing.T) {
+	asked := 0
+	serve := func(w http.ResponseWriter, r *http.Request) {
+		if asked++; number(r, "page", 1) > 1 {
+			fmt.Fprint(w, "[]")
+			return
+		}
+		fmt.Fprint(w, `[{"id":1,"at":"2026-01-01T00:00:00Z"}]`)
+	}
+	c := open(t, &httptest.Server{}, file("page: {number: {param: page, size_param: limit, size: 10}}, since: {field: at, param: after, order: none, lookback: 1s}"))
+	from := collection.Cursor{}
+	for n := range 6 {
+		asked = 0
+		next := end(t, c, http.HandlerFunc(serve), things0, from)
+		if from = (collection.Cursor{Since: next.Since, High: next.High}); asked != 2 {
+			t.Errorf("walk %d: %d requests, want 2", n, asked)
+		}
+	}
+}
+
 // end walks a place to its end, and returns the cursor there.
 func end(t *testing.T, c connectors.Connector, h http.Handler, at collection.Place, from collection.Cursor) (next collection.Cursor) {
 	t.Helper()

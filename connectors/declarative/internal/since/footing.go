@@ -108,7 +108,7 @@ func (f Footing) Text() string {
 // startOver returns the High of a cursor from which a walk begins again: what
 // it knew before.
 func (f Footing) startOver() string {
-	return Footing{Had: f.Had, Shorts: paging.Shorts{Short: f.Short}}.Text()
+	return Footing{Had: f.Had, Shorts: f.Shorts.Kept()}.Text()
 }
 
 // A bound is what was known when a walk began of the marks that the provider

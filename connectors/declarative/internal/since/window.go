@@ -46,7 +46,7 @@ func (w Window) cursorHigh() string {
 
 // done returns the High of a cursor at the end of the walk.
 func (w Window) done() string {
-	return Footing{Had: cmp.Or(w.Left, w.had), Shorts: paging.Shorts{Short: w.Shorts.Short}}.Text()
+	return Footing{Had: cmp.Or(w.Left, w.had), Shorts: w.Shorts.Kept()}.Text()
 }
 
 // knows reports whether the walks before had all that a page with the marks m has, and
