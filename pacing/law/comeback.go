@@ -36,9 +36,9 @@ type comeback struct {
 	held    float64       // the pace that had held; 0: none
 	heldFor time.Duration // and for how long
 	vain    int32         // refusals of slower paces that had held, too
+	returns bool          // the probe that is under way is one
 	wait    time.Duration // before it is tried
 	latest  Moment        // when it was last; less than nothing: in a run before
-	returns bool          // the probe that is under way is one
 }
 
 // hold notes that the pace has held, if it did for long enough.
@@ -89,9 +89,9 @@ func (p *plateau) comebackCosts() time.Duration {
 	return scale(p.dear, comebackCost*min(1, fell*fell))
 }
 
-// inVain reports whether the episode that has just ended tells that a slower pace does not help, and counts it: the
+// heldInVain reports whether the episode that has just ended tells that a slower pace does not help, and counts it: the
 // pace had held for as long as a faster one had to, and was refused all the same. One of them tells nothing.
-func (p *plateau) inVain(now Moment) bool {
+func (p *plateau) heldInVain(now Moment) bool {
 	if p.was != steady || p.weak || p.at-p.done.began < max(comebackHeld, p.dwell()) {
 		return false
 	}

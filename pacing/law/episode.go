@@ -27,6 +27,7 @@ type episode struct {
 	weak      bool          // nothing but bare 503s, or losses
 	slow      bool          // answers took nearly as long as what was lost: the provider is not away
 	spent     bool          // it began when nothing, or the last of a budget, was left, or others had all the places: it says nothing of the pace
+	outage    bool          // the one before looked like an outage
 	was       mode          // the mode in which it began,
 	tries     int32         // probes that were refused
 	from      float64       // and the pace
@@ -40,8 +41,8 @@ type episode struct {
 	burst     float64       // work per second that was answered shortly before
 	doubt     float64       // the pace before a refusal that may be by chance; 0: there was none
 	suspicion float64       // lone weak refusals lately
+	prior     *lastBlock    // the block that the next long one is compared with; nil: there was none
 	dear      time.Duration // what the last refusal cost that was learned from
-	outage    bool          // the last one looked like an outage
 }
 
 // refuse begins an episode, or goes on with it. What left before the decrease
@@ -66,7 +67,6 @@ func (p *plateau) refuse(d *Ticket, o *Outcome, now Moment) {
 			p.suspect(now)
 			return
 		}
-		p.trust.restart()
 	}
 	p.block(o, now)
 	p.losses.forget()
@@ -74,7 +74,7 @@ func (p *plateau) refuse(d *Ticket, o *Outcome, now Moment) {
 
 // block begins an episode.
 func (p *plateau) block(o *Outcome, now Moment) {
-	p.spent = p.spares() || p.usedUp(o, now) || o.AtOnce
+	p.spent = p.spares() || p.usedUp(o, now) || o.AtOnce && p.done.answers >= probeLeast // fewer: one alone was refused, and soon again
 	p.from, p.was, p.goalWas = max(p.wanted(), p.doubt), p.mode, p.goal
 	if p.atLevel() {
 		p.was = probing
@@ -179,11 +179,15 @@ func (p *plateau) recover(now Moment) {
 	recurs := p.recurs()
 	p.outage = recurs || p.away()
 	switch {
+	case p.inVain(now):
+		p.climb(max(p.target, p.prior.Top))
+		p.done.begin(now)
 	case recurs:
+		p.trust.restart()
 		p.dear, p.tooFast = p.lasted, p.from
 		p.climb(p.between(p.counted(now)))
 		p.done.begin(now)
-	case p.inVain(now):
+	case p.heldInVain(now):
 		p.climb(p.target)
 		p.done.begin(now)
 		p.comeBack(now)
@@ -202,6 +206,7 @@ func (p *plateau) recover(now Moment) {
 	case p.inFlight.found(p.weak && p.late.longer()):
 		p.crowd(now)
 	default:
+		p.trust.restart()
 		p.dear = p.lasted
 		p.measure()
 		p.slowBeyond = false // the refusal tells of another limit

@@ -114,3 +114,38 @@ func TestFirstSilence(t *testing.T) {
 		})
 	}
 }
+
+// TestBlocksOfNoLimit: a provider refuses everything for a minute and a half in every five, whatever the pace is. A few of
+// these blocks lower the pace, and then it comes back and stays, also over runs of nine minutes.
+func TestBlocksOfNoLimit(t *testing.T) {
+	// A bare 503 counts against the bound that is earned as well.
+	for kind, least := range map[string]int{"429": 18_000, "429 with Retry-After": 18_000, "503": 10_000} {
+		for _, long := range []time.Duration{time.Hour, 9 * time.Minute} {
+			var r *run
+			var m law.Memory
+			answered := 0
+			for begins := time.Hour; begins < 2*time.Hour; begins += long {
+				r = begin(t, &provider{}, m, begins)
+				r.workers, r.answer = 8, func(p *provider) (law.Outcome, time.Duration) {
+					o := granted(true)
+					if left := 5*time.Minute - p.now%(5*time.Minute); left < 90*s {
+						o = granted(false)
+						switch kind {
+						case "503":
+							o.Weak = true
+						case "429 with Retry-After":
+							o.Hold = left
+						}
+					}
+					return o, 100 * ms
+				}
+				r.until(min(begins+long, 100*time.Minute))
+				answered += r.until(begins + long)
+				m = r.law.Keep()
+			}
+			if answered < least {
+				t.Errorf("%s, runs of %v: %d answered after the first 40 minutes, at %.1f/s; want %d of 26,880", kind, long, answered, r.law.Rate(), least)
+			}
+		}
+	}
+}

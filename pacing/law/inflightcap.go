@@ -109,6 +109,9 @@ func (c *inFlightCap) cap(places int) {
 // capped reports whether what is in flight is controlled, and not the pace.
 func (c *inFlightCap) capped() bool { return c.places > 0 }
 
+// confirmed reports whether one more was tried, and refused.
+func (c *inFlightCap) confirmed() bool { return c.capped() && c.every > capTurns*c.places }
+
 // widen tries one more in flight, if enough answers came since the last change and
 // more is looked for now.
 func (c *inFlightCap) widen(look bool) {

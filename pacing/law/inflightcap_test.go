@@ -79,3 +79,37 @@ func TestPlacesThatOthersUse(t *testing.T) {
 		}
 	}
 }
+
+// TestWordsOfTheWrongLimit: a provider says that too many requests were in flight, and counts what comes in a second. One
+// that was alone is refused, and soon another one, so that the pace is learned as from any refusal.
+func TestWordsOfTheWrongLimit(t *testing.T) {
+	refused := 0
+	r := begin(t, &provider{}, law.Memory{}, time.Hour)
+	r.workers, r.answer = 8, func(p *provider) (law.Outcome, time.Duration) {
+		o := granted(p.bucket(3, 3))
+		if o.AtOnce = o.Signal == law.Throttled; o.AtOnce {
+			refused++
+		}
+		return o, 150 * ms
+	}
+	if answered := r.until(time.Hour + 6*time.Minute); answered < 950 || refused > 30 {
+		t.Errorf("%d answered of 1,080, and %d refused, want 950 or more and 30 at most", answered, refused)
+	}
+}
+
+// TestPlacesOfTheRunBefore: a run that begins with one place looks for more as one that lost them would. Only what was
+// looked for in vain is not tried again in the first minutes.
+func TestPlacesOfTheRunBefore(t *testing.T) {
+	for every, most := range map[int]int{8: 400, 256: 130} {
+		var m law.Memory
+		state := fmt.Appendf(nil, `{"interval_ns": 125000000, "plateau": {"target_per_second": 8, "in_flight": 1, "probe_every": %d, "earned_per_second": 8, "spoke": true}}`, every)
+		if err := json.Unmarshal(state, &m); err != nil {
+			t.Fatal(err)
+		}
+		r := begin(t, &provider{}, m, time.Hour)
+		r.workers, r.answer = 8, func(p *provider) (law.Outcome, time.Duration) { return p.place(10, s) }
+		if answered := r.until(time.Hour + 2*time.Minute); answered < most*9/10 || every == 256 && answered > most {
+			t.Errorf("one more is tried after %d answers: %d are answered in 2 minutes, want some %d", every, answered, most)
+		}
+	}
+}

@@ -26,13 +26,12 @@ const (
 // the way give up waiting for it.
 type losses struct {
 	latest uint32  // outcomes, the latest lowest; a set bit is a fault: lost, or given up on the way
+	hangs  bool    // in the latest episode nothing else was answered meanwhile, though as many would have been as hangsLeast
 	often  float64 // usual share of faults, where the pace had been the same for long
 
 	// How long it took to notice the one that began the latest episode; 0: that
 	// was another kind of episode. Meanwhile the same pace has caused others.
 	unseen time.Duration
-
-	hangs bool // nothing else was answered meanwhile, though as many would have been as hangsLeast
 
 	counted          Moment // since when, mostly the end of the latest episode:
 	outcomes, faults int

@@ -87,6 +87,7 @@ type episodes struct {
 	Missed int32         `json:"probes_refused,omitempty"` // in a row
 	Unseen time.Duration `json:"unseen_ns,omitempty"`      // requests are lost, or given up on the way, which is noticed after so long
 	Back   *keptComeback `json:"comeback,omitempty"`       // a pace that had held, and is missed
+	Block  *lastBlock    `json:"last_block,omitempty"`     // the last one that was long
 	Lones  *lones        `json:"lone_503s,omitempty"`      // their cause is not known yet
 	Losses float64       `json:"lost_share,omitempty"`     // of the requests, whatever the pace
 	Trial  *lossTrial    `json:"loss_trial,omitempty"`     // whether losses come from the pace, which is not known yet

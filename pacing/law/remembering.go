@@ -64,6 +64,7 @@ func (p *plateau) Keep() Memory {
 			kp.Lones = &lones
 		}
 		kp.Back = p.keptComeback()
+		kp.Block = p.prior // which is never changed
 		if p.dear > 0 {
 			kp.Missed = p.missed
 			kp.Dear, kp.Ago = p.dear, max(0, cmp.Or(p.lastHeard(), p.settled)-p.ended)
@@ -247,6 +248,9 @@ func (p *plateau) believe(kp keptPlateau, age time.Duration) {
 		p.late.goOn(kp.Usual, kp.Scatter)
 	}
 	p.comeback.goOn(kp.Back)
+	if kp.Block.sane() {
+		p.prior = kp.Block
+	}
 	p.losses.unseen = max(0, min(kp.Unseen, longOutage))
 	if kp.Losses > 0 && kp.Losses < 1 {
 		p.losses.granted, p.losses.often = kp.Losses, kp.Losses
@@ -273,10 +277,10 @@ func (p *plateau) believe(kp keptPlateau, age time.Duration) {
 		}
 	}
 	if p.inFlight.capped() {
-		p.inFlight.used, p.inFlight.every, p.carried = p.carried, p.every, 0
+		p.inFlight.used, p.inFlight.every, p.carried = p.carried, max(capTurns*kp.Crowd, min(kp.Every, probeMost)), 0
 	}
 	p.calm = min(max(0, kp.Calm), calmFor)
-	p.fresh = fresh && (p.inFlight.capped() || p.agreed > 0 && kp.Target*(1+stepMost) >= kp.Limit)
+	p.fresh = fresh && (p.inFlight.confirmed() || p.agreed > 0 && kp.Target*(1+stepMost) >= kp.Limit)
 }
 
 // calmed returns for how long a run has looked for no more, with those before it

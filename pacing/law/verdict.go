@@ -1,6 +1,7 @@
 package law
 
 import (
+	"math"
 	"slices"
 	"time"
 )
@@ -11,8 +12,12 @@ const (
 
 	weakOutage   = 30 * time.Second // a weak episode that lasts longer is an outage
 	briefTries   = 2                // or one in which so many probes were refused with a bare 503, one by one
+	recursMost   = 90 * time.Second // of work, after which no outage recurs
 	longOutage   = 10 * time.Minute // and any that lasts longer is, or a quota
 	silenceLeast = 10               // requests left out, from which on a silence is long
+
+	vainPaces = 1.4 // two paces so far apart tell whether a block comes from the pace
+	vainLeast = 2   // blocks that do not
 )
 
 // byChance reports whether one more lone weak refusal may be: unless there were
@@ -50,10 +55,11 @@ func (p *plateau) brief() bool {
 }
 
 // recurs reports whether the episode that has just ended was no outage, though it looked like one, as the one before it
-// did: nothing was said, and it came back with the pace, after work that took less than twice as long as it lasted. A limiter that
-// counts what it refuses as well, or shuts out for a while, is quiet until it was left alone for so long.
+// did: nothing was said, and it came back with the pace, soon, and after work that took less than twice as long as it lasted. A
+// limiter that counts what it refuses as well, or shuts out for a while, is quiet until it was left alone for so long.
 func (p *plateau) recurs() bool {
-	return p.outage && p.weak && p.asked == 0 && p.done.answers >= enough && 2*(p.lasted+p.losses.unseen) > p.at-p.done.began
+	worked := p.at - p.done.began
+	return p.outage && p.weak && p.asked == 0 && p.done.answers >= enough && worked <= recursMost && worked < 2*(p.lasted+p.losses.unseen)
 }
 
 // oneOff reports whether the episode that has just ended was a long silence that says nothing of the pace: before it,
@@ -68,9 +74,48 @@ func (p *plateau) oneOff(now Moment) bool {
 }
 
 // shutsOut reports whether the provider said in the episode that it refuses all for a fixed time who were too fast: of a window
-// that a provider counts in, less than its whole length is left when it is used up. It is believed as long as a pace is refused
-// that is faster than what it made known.
+// that a provider counts in, less than its whole length is left when it is used up, unless it says that this is its window. It is
+// believed as long as a pace is refused that is faster than what it made known.
 func (p *plateau) shutsOut() bool {
-	return p.asked >= windowLeast && slices.Contains(usualWindows[:], p.asked) && p.at-p.done.began > resetSlack &&
+	named := slices.ContainsFunc(p.gauges, func(g *gauge) bool { return g.told == p.asked })
+	return !named && p.asked >= windowLeast && slices.Contains(usualWindows[:], p.asked) && p.at-p.done.began > resetSlack &&
 		p.done.answers >= enough && (p.known == 0 || p.from > (1+agrees)*p.known)
+}
+
+// A lastBlock is what the next block is compared with.
+type lastBlock struct {
+	From   float64       `json:"per_second"`     // the pace at which it began,
+	Worked time.Duration `json:"worked_ns"`      // after so much time of work
+	Vain   int32         `json:"vain,omitempty"` // blocks that came no later where the pace was slower, or no sooner where it was faster,
+	Top    float64       `json:"top,omitempty"`  // and the highest pace at one of them
+}
+
+// sane reports whether it can be one that was kept.
+func (b *lastBlock) sane() bool {
+	return b != nil && sane(b.From) && b.Worked > 0 && b.Worked <= longestCount && b.Vain >= 0 && b.Top >= 0 && !math.IsInf(b.Top, 0)
+}
+
+// inVain reports whether blocks like the one that has just ended come whatever the pace is. Who counts refuses a slower pace
+// later, in the same ratio, and a faster one sooner. What is nearer to no difference than to that, in ratio, is none.
+func (p *plateau) inVain(now Moment) bool {
+	if p.lasted < windowLeast || !p.mostlyBlocked(now) {
+		return false
+	}
+	last, worked := p.prior, p.at-p.done.began
+	if last == nil {
+		p.prior = &lastBlock{From: p.from, Worked: worked}
+		return false
+	}
+	longer, slower := float64(worked)/float64(last.Worked), last.From/p.from
+	if slower < vainPaces && slower*vainPaces > 1 {
+		return last.Vain >= vainLeast
+	}
+	p.prior = &lastBlock{From: p.from, Worked: worked}
+	if half := math.Sqrt(slower); slower > 1 && longer < half || slower < 1 && longer > half {
+		p.prior.Vain, p.prior.Top = last.Vain+1, max(last.Top, p.from, last.From)
+		if p.prior.Vain == vainLeast { // so what they made known is nothing
+			p.known, p.agreed, p.tooFast, p.dear = 0, 0, 0, 0
+		}
+	}
+	return p.prior.Vain >= vainLeast
 }
