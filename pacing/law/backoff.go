@@ -35,7 +35,7 @@ func (p *plateau) lastHeard() Moment {
 // Its moments count from the first request that is asked for: see Next.
 func (p *plateau) goOn(k *keptBackoff, age time.Duration) {
 	p.blocked, p.before, p.weak, p.slow, p.spent = true, true, k.Slow || k.Lost, k.Slow, false
-	p.from, p.tries, p.asked = k.From, max(0, min(k.Refused, pauseDoublings)), max(0, k.Asked)
+	p.from, p.tries, p.asked = k.From, max(0, min(k.Refused, pauseDoublings)), max(0, min(k.Asked, banHolds))
 	p.carried, p.trying = 0, 0
 	p.was, p.goalWas = k.Was, k.Goal
 	if !sane(k.Goal) {
@@ -57,8 +57,8 @@ func (p *plateau) goOn(k *keptBackoff, age time.Duration) {
 
 // wake goes on with an episode of a run before, and with the count that it is to end, if
 // little time was missed. For how long it went on after the last refusal is not known
-// otherwise: then it is over as far as it was seen, and what is left of its pause is
-// waited for.
+// otherwise: then it is over when it was told to be, or as far as it was seen, and what is
+// left of its pause is waited for.
 func (p *plateau) wake(kp keptPlateau, age time.Duration) {
 	k := kp.Backoff
 	refused := k != nil && sane(k.From) && k.Was <= following
@@ -74,7 +74,7 @@ func (p *plateau) wake(kp keptPlateau, age time.Duration) {
 		return
 	}
 	if kp.Count.sane() {
-		p.recover(p.failed)
+		p.recover(max(p.failed, p.at+p.asked))
 		p.goOn(k, age)
 	}
 	p.inherited = true

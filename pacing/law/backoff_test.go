@@ -104,3 +104,65 @@ func TestBackoffOfNoUse(t *testing.T) {
 		}
 	}
 }
+
+// TestToldToLast: a run ends because it is told to wait for longer than it may, again and
+// again. The next one knows how long that was, counts it as part of a window, and does not
+// look for more as if a refusal were cheap.
+func TestToldToLast(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		grants   func(p *provider, shut *law.Moment) bool
+		least    int // answers in eight hours, at runs of ten minutes, 18 s apart
+		refusals int
+	}{
+		{"50 in ten seconds, or shut out for five minutes", func(p *provider, shut *law.Moment) bool {
+			if p.now >= *shut && p.sliding(50, 10*s) {
+				return true
+			}
+			if p.now >= *shut {
+				*shut = p.now + 5*time.Minute
+			}
+			return false
+		}, 110_000, 8},
+		{"600 in five minutes", func(p *provider, shut *law.Moment) bool {
+			ok, _, left := p.fixed(600, 5*time.Minute)
+			*shut = p.now + left
+			return ok
+		}, 55_000, 25},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			const begins, ends = time.Hour + 20*s, 9 * time.Hour
+			var m law.Memory
+			var age time.Duration
+			var shut law.Moment
+			p := &provider{}
+			answered, refused := 0, 0
+			for now := begins; now < ends; {
+				l, err := law.New(law.Plateau, 1, 0, func() float64 { return 0.5 })
+				if err != nil {
+					t.Fatal(err)
+				}
+				l.Restore(m, age)
+				r := &run{T: t, world: world{workers: 4, answer: func(p *provider) (law.Outcome, time.Duration) {
+					o := granted(tc.grants(p, &shut))
+					if o.Signal == law.Throttled {
+						o.Hold = shut - p.now
+					}
+					return o, 50 * ms
+				}}, law: l, provider: p, now: now}
+				for r.refused == 0 && r.now < now+10*time.Minute {
+					r.step()
+				}
+				m, answered, refused = l.Keep(), answered+r.answered, refused+r.refused
+				now = r.now + 18*s
+				if r.refused > 0 {
+					now = max(now, shut+18*s)
+				}
+				age = now - r.now
+			}
+			if answered < tc.least || refused > tc.refusals {
+				t.Errorf("%d answered and %d refused, want %d and %d", answered, refused, tc.least, tc.refusals)
+			}
+		})
+	}
+}
