@@ -181,6 +181,7 @@ func (p *plateau) recover(now Moment) {
 	switch {
 	case p.inVain(now):
 		p.climb(max(p.target, p.prior.Top))
+		p.restart = p.known == 0 // nothing was refused for its pace
 		p.done.begin(now)
 	case recurs:
 		p.trust.restart()

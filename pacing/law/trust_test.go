@@ -63,3 +63,18 @@ func TestMoreFailuresTakeTrustBack(t *testing.T) {
 		t.Errorf("%d of %d requests left above 8/s, want some, and a fifth at most", above, sent*runs)
 	}
 }
+
+// TestTrustIsEarnedBetweenOutages: a provider that answers nothing but a bare 503 for 20 s of every 75 s bears 20 a second.
+// A bound that is earned on the way back after an outage is used like one that is earned at the pace itself.
+func TestTrustIsEarnedBetweenOutages(t *testing.T) {
+	r := begin(t, &provider{}, law.Memory{}, time.Hour)
+	r.answer = func(p *provider) (law.Outcome, time.Duration) {
+		if p.now%(75*s) >= 55*s {
+			return law.Outcome{Signal: law.Throttled, Weak: true, Hold: -1}, 50 * ms
+		}
+		return granted(p.bucket(20, 20)), 50 * ms
+	}
+	if got := r.until(r.now + 30*time.Minute); got < 12_000 {
+		t.Errorf("%d answered in 30 minutes at %.1f/s of the bound %.0f/s, want 12000 of 26,400", got, r.law.Rate(), r.law.Most())
+	}
+}
