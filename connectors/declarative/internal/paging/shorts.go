@@ -7,8 +7,8 @@ import "sync"
 // then what the caller may not see. So it is learned, for each stream: the page
 // behind a short one is asked for until it was empty trusted times, and once in
 // recheck walks after that. A page behind a short one that has records ends the
-// belief for good. So that what is left out anew is noticed at once, a list that ends
-// with fewer records than it did before is not believed either.
+// belief for good. So that what is left out anew is noticed at once, only a list that
+// ends with as many records as it did before is believed.
 const (
 	trusted = 3
 	recheck = 100
@@ -28,7 +28,7 @@ type Shorts struct {
 func (s Shorts) Believed() bool { return s.Short >= trusted && s.Short%recheck != 0 }
 
 // BelievedAt reports whether a short page is the last one of a list of which so many records have come.
-func (s Shorts) BelievedAt(seen int) bool { return s.Believed() && s.Ended > 0 && seen >= s.Ended }
+func (s Shorts) BelievedAt(seen int) bool { return s.Believed() && s.Ended > 0 && seen == s.Ended }
 
 // Kept returns what the next walk should know of s.
 func (s Shorts) Kept() Shorts { return Shorts{Short: s.Short, Ended: s.Ended} }
