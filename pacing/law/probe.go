@@ -240,7 +240,7 @@ func (p *plateau) most() float64 {
 }
 
 // earn counts an answer that used the pace. Where the bound that is earned held
-// the pace back, and rises, the start goes on.
+// the pace back, and rises, the start goes on, once the pace is back.
 func (p *plateau) earn() {
 	held := (p.mode == steady || p.mode == recovering) && p.target >= p.trust.Earned
 	if !p.trust.earn(p.r) || !held {
@@ -250,7 +250,9 @@ func (p *plateau) earn() {
 		p.climb(min(known, p.bound()))
 		return
 	}
-	if p.restart = p.mode == recovering; !p.restart {
-		p.mode, p.target = startup, 0
+	if p.mode == recovering {
+		p.restart = true
+		return
 	}
+	p.mode, p.target = startup, 0
 }
