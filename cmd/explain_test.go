@@ -441,7 +441,7 @@ func TestExplainWords(t *testing.T) {
 			t.Errorf("%d: %+v", c.Code, e)
 		}
 	}
-	for _, code := range []collection.WarningCode{collection.FarFewer, collection.MaybeOnePage, collection.Overwritten, collection.MarkIgnored, collection.RefusedBeside, collection.MeetsApart, collection.CertificateEnds} {
+	for _, code := range []collection.WarningCode{collection.FarFewer, collection.MaybeOnePage, collection.Overwritten, collection.OrderChanges, collection.MarkIgnored, collection.RefusedBeside, collection.MeetsApart, collection.CertificateEnds} {
 		if e, ok := problem.MeaningOf(string(code)); !ok || e.Meaning == "" || e.Next == "" {
 			t.Errorf("%s: %+v", code, e)
 		}

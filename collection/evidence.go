@@ -21,6 +21,7 @@ type Told struct {
 	Cut     string // why the list, which ends here, seems to lack records; "" if nothing says so
 	Window  bool   // the list is one window of time of several
 	Counted bool   // the pages are numbered, and records can move between them unseen
+	Feed    bool   // the next walk asks for what changed since this one began; a record may come twice
 	Open    bool   // nothing but the end of the connection told where the page ends: rows behind it may be missing
 	Tie     bool   // the walk leaves records of one mark here, which took several pages
 	End     End    // on the last page of a walk: how its end is known
@@ -99,6 +100,7 @@ type Evidence struct {
 	Replaced int64  `json:"replaced,omitempty"` // of these, records with other bytes,
 	Later    int64  `json:"later,omitempty"`    // and of these, records with a later mark than any on the pages before
 	Latest   string `json:"latest,omitempty"`   // the latest mark so far
+	Strayed  int64  `json:"strayed,omitempty"`  // of Again, records with the same bytes, behind one of their page that had not come before
 	Moved    int64  `json:"moved,omitempty"`    // of all, records that took the place of one of another partition, which may still have it
 	By       string `json:"by,omitempty"`       // where the total is told
 	First    int64  `json:"first,omitempty"`    // the total as told first
@@ -110,6 +112,7 @@ type Evidence struct {
 	Unsure   bool   `json:"unsure,omitempty"`   // of a window before, in the same walk, it is not known
 	Cut      string `json:"cut,omitempty"`      // why it seems to lack records, though it came to its end
 	Counted  bool   `json:"counted,omitempty"`  // the pages are numbered
+	Feed     bool   `json:"feed,omitempty"`     // the next walk asks for what changed since this one began
 	Open     bool   `json:"open,omitempty"`     // an answer did not say where it ends
 	Tied     bool   `json:"tied,omitempty"`     // the last page left records of one mark behind
 	Seams    int64  `json:"seams,omitempty"`    // pages that were to begin with the last record of the page before
@@ -124,6 +127,7 @@ type Evidence struct {
 	Sweeps   bool   `json:"sweeps,omitempty"`  // the pass asked for everything, in a stream that sweeps; see Sweep
 	Hidden   int64  `json:"hidden,omitempty"`  // records in quarantine that may be stored ones
 	Prior    int64  `json:"prior,omitempty"`   // the commit that began the walk before, if that one was sound, too
+	Lacks    int64  `json:"lacks,omitempty"`   // records that the pass did not show, and that the next one marks if it does not either
 	Lost     int64  `json:"lost,omitempty"`    // records that a sweep would mark, and a person has to accept
 	Living   int64  `json:"living,omitempty"`  // of how many that the stream has
 	Refuted  int64  `json:"refuted,omitempty"` // passes in a row that ended in a contradiction
@@ -134,9 +138,23 @@ type Evidence struct {
 // Distinct returns the number of distinct records that the pass delivered.
 func (e Evidence) Distinct() int64 { return e.Records - e.Again }
 
-// A Redelivered counts the records of a slice that had come before in its pass: all, those with other bytes, and of these
-// those that are [Evidence.IsLater].
-type Redelivered struct{ Again, Replaced, Later int64 }
+// A Redelivered counts the records of a slice that had come before in its pass: all, those with other bytes, of these
+// those that are [Evidence.IsLater], and those with the same bytes that stand behind a record which had not come before.
+type Redelivered struct{ Again, Replaced, Later, Strayed int64 }
+
+// Count counts record i of a slice, of which e is the evidence before.
+func (n *Redelivered) Count(i int, r *Record, same bool, e *Evidence) {
+	switch {
+	case !same && e.IsLater(r):
+		n.Later++
+		fallthrough
+	case !same:
+		n.Replaced++
+	case n.Again < int64(i):
+		n.Strayed++
+	}
+	n.Again++
+}
 
 // IsLater reports whether r has a later mark than any record on the pages before.
 func (e Evidence) IsLater(r *Record) bool { return e.Latest != "" && r.Mark.Value > e.Latest }
@@ -200,6 +218,7 @@ func (e Evidence) With(sl *Slice, commit, stored int64, again Redelivered) Evide
 	}
 	e.Counted = e.Counted || sl.Told.Counted // the last page leads nowhere, and does not show it
 	e.Open = e.Open || sl.Told.Open
+	e.Feed = sl.Told.Feed
 	e.Cut, e.Expect = sl.Told.Cut, sl.Told.Expect
 	e.Partial, e.Tied, e.End = sl.Told.Partial, sl.Told.Tie, sl.Told.End
 	e.Pages++
@@ -211,6 +230,9 @@ func (e Evidence) With(sl *Slice, commit, stored int64, again Redelivered) Evide
 	e.Again += again.Again
 	e.Replaced += again.Replaced
 	e.Later += again.Later
+	if !e.Feed {
+		e.Strayed += again.Strayed
+	}
 	for i := range sl.Records {
 		e.Latest = max(e.Latest, sl.Records[i].Mark.Value)
 	}
@@ -250,12 +272,12 @@ func (e Evidence) Following(sl *Slice, sweeps bool) Evidence {
 // does not have any more, if the pass came to its end and left nothing out; sound
 // reports whether it did.
 //
-// A record may move between numbered pages unseen, and another one take its place,
-// so that nothing contradicts: then two walks in a row must lack it.
+// A record may move between pages unseen: another one takes its place on a numbered page, or an update moves it to the
+// front of a list whose beginning was read. Nothing contradicts, so that two walks in a row must lack it.
+// After the walk of a feed comes no other one of all, but one that shows what moved.
 func (e Evidence) Sweep() (before int64, sound bool) {
-	numbered := e.Counted && e.Pages > 1
-	sound = e.Sweeps && e.End != "" && !e.Open && e.Pass != 0 && e.Holes == 0 && e.Hidden == 0 && (!numbered || e.Again == 0)
-	if numbered {
+	sound = e.Sweeps && e.End != "" && !e.Open && e.Pass != 0 && e.Holes == 0 && e.Hidden == 0 && (!e.Counted || e.Again == 0) && e.Strayed == 0
+	if e.Pages > 1 && !e.Feed {
 		return e.Prior, sound
 	}
 	return e.Pass, sound
@@ -411,6 +433,11 @@ func (e Evidence) Warnings() (warnings []Warning) {
 	// Moves and updates during a walk explain a few.
 	if e.Replaced >= 10 && 20*e.Replaced >= e.Records {
 		warnings = append(warnings, Warning{Overwritten, fmt.Sprintf("%d of %d records replaced another record of the same walk: `key` may not be unique", e.Replaced, e.Records)})
+	}
+	// Records that were made in front of others move these to the start of the next page, and a total tells what is missing.
+	// A page that is asked for from a mark has the last records of the page before.
+	if e.Strayed > 0 && !e.counts() && (e.Counted || !e.Partial) {
+		warnings = append(warnings, Warning{OrderChanges, fmt.Sprintf("%d of %d records came on two pages, unchanged, and not where records that were added would have moved them: the list has them twice, or its order changes from one request to the next, so that others are left out. Sort it by an id (`query`)", e.Strayed, e.Records)})
 	}
 	// Nothing shows whether these moved, or share their keys with others that are gone now.
 	if e.Moved > 0 {

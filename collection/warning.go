@@ -13,6 +13,7 @@ const (
 	MarkIgnored   WarningCode = "W0612" // the provider sends records that are older than the run asked for
 	RefusedBeside WarningCode = "W0613" // a page with records that says that something failed
 	FetchedOnce   WarningCode = "W0619" // parents that changed after their partitions were collected, which are collected once
+	OrderChanges  WarningCode = "W0620" // records that came on two pages, where none that were added explain it
 )
 
 // MeetsApart is the warning of a run that other runs of its account find only if
@@ -39,7 +40,7 @@ const (
 // provider has, so that a run which has to be sure of it is no success.
 func (c WarningCode) Contradicts() bool {
 	switch c {
-	case FarFewer, MaybeOnePage, RefusedBeside, Overwritten:
+	case FarFewer, MaybeOnePage, RefusedBeside, Overwritten, OrderChanges:
 		return true
 	}
 	return false

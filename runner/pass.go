@@ -250,8 +250,9 @@ func (r *Runner) unsettled(ctx context.Context, p *passage, busy *sync.Map, pare
 			}
 		case collection.WhenChanged:
 			// A version may be as coarse as a day. A walk that began before the
-			// parent's bytes were stored belongs to the bytes before them.
-			collected = collected && states[i].Checkpoint.Begun() > t.stored
+			// parent's bytes were stored belongs to the bytes before them. What one
+			// walk lacks, another one has to lack, too.
+			collected = collected && states[i].Checkpoint.Begun() > t.stored && states[i].Checkpoint.Evidence.Lacks == 0
 		}
 		if lost || !collected && !states[i].Owed {
 			open = append(open, t)

@@ -95,13 +95,7 @@ func (c *comparison) delivered(sl *collection.Slice, pass int64, before collecti
 		if at.delivered == 0 {
 			c.distinct++
 		} else if at.pass == pass {
-			again.Again++
-			if at.delivered != sum {
-				again.Replaced++
-				if before.IsLater(r) {
-					again.Later++
-				}
-			}
+			again.Count(i, r, at.delivered == sum, &before)
 		}
 		if at.delivered != 0 && at.from != from && at.delivered != sum {
 			c.shared[h] = true

@@ -72,8 +72,8 @@ func (w *world) length() int {
 func (w *world) shortened() bool { return w.plan.kind.counts() && w.length() < len(w.items) }
 
 // turnRounds is how many of the runs without faults find the list with other items
-// deleted, in histories that sweep: before them few walks come to their end.
-const turnRounds = 4
+// deleted, in histories that sweep: before them few walks come to their end, and two have to lack an item.
+const turnRounds = 6
 
 // deletesStill deletes items before a run without faults, if it is one of the first.
 func (h *history) deletesStill(round int) bool {
@@ -91,10 +91,13 @@ type deletions struct {
 	began map[int64]time.Time        // when the walk began that a commit marked records for
 	shown map[string]int64           // the newest commit that delivered an item, by its key
 	under map[collection.Place]int64 // the epoch under which the newest walk of a place was begun
+
+	// When the last two walks of a place began, the older one first, as far as they are complete.
+	complete map[collection.Place][2]time.Time
 }
 
 func newDeletions() deletions {
-	return deletions{map[int64]time.Time{}, map[string]int64{}, map[collection.Place]int64{}}
+	return deletions{map[int64]time.Time{}, map[string]int64{}, map[collection.Place]int64{}, map[collection.Place][2]time.Time{}}
 }
 
 // tookOfList notes what a slice of items showed and marked. h.mu is held.
@@ -112,6 +115,13 @@ func (h *history) tookOfList(s collection.Slice, done collection.Committed, begi
 	if !moved || !done.Next.Done {
 		return
 	}
+	two := [2]time.Time{d.complete[s.Place][1], h.walks[s.Place]}
+	if done.Evidence.Holes > 0 {
+		two[1] = time.Time{}
+	} else if done.Evidence.Pages == 1 {
+		two[0] = two[1] // one page marks what it lacks at once
+	}
+	d.complete[s.Place] = two
 	switch {
 	case done.Deleted > 0:
 		d.began[done.Commit] = h.walks[s.Place]
@@ -157,13 +167,13 @@ func (h *history) checkDeletions(before, now rest) {
 		return // it takes another walk, or cannot be known
 	}
 	for at, c := range now.cursors {
-		began := h.walks[at]
-		if !c.Done || began.IsZero() {
+		began := h.deletions.complete[at][0]
+		if !c.Done || began.IsZero() || h.deletions.complete[at][1] != h.walks[at] {
 			continue
 		}
 		for key := range now.records["items"] {
 			if w.byID[key].deletedAllThrough(began) && now.deleted[key] == 0 {
-				h.violate("I25: the walk of %s that began at %s is complete, and %s, which was deleted before, is not marked", place(at), clock(began), key)
+				h.violate("I25: the two walks of %s since %s are complete, and %s, which was deleted before, is not marked", place(at), clock(began), key)
 			}
 		}
 	}

@@ -30,6 +30,7 @@ var warningMeanings = map[collection.WarningCode][2]string{
 	collection.Overwritten:     {"many records of one walk replaced another record of the same walk", "look whether `key` is unique; if not, correct it and start the stream over"},
 	collection.MarkIgnored:     {"the provider sends records that are older than the run asked for, so that each run reads everything again", "look at `since`: its `param`, and how the provider reads the time"},
 	collection.RefusedBeside:   {"a page with records says that something failed", "look at the answer; if it is normal, say so with the rule that the warning names"},
+	collection.OrderChanges:    {"records came on two pages, unchanged, where none that were added explain it", "sort the list by an id (`query`), or if the provider cannot, read it with a cursor (`page`); `collect verify NAME --repair` brings what was left out"},
 	collection.CertificateEnds: {"the client certificate ends within 14 days, and then no run gets through", "get a new one from the provider, and put it where `provider.tls` of the connector file says"},
 	collection.AccountLeftOut:  {"the run goes on without one of the tokens that take turns: it is rejected, refused, or not there", "`collect status NAME` has each token, and who acts; replace it, or take it out of the list"},
 	collection.PaceAway:        {"the store where the machines share the pace of an account does not answer, so that no request leaves", "nothing: the run goes on by itself when the store answers within 20 seconds, and else ends; look at the store"},

@@ -61,6 +61,8 @@ func beginSweeping(t *testing.T, s *sqlite.Store) store.Ledger {
 	mustCommit(t, l, listed(sweptPart, "", "done", "a", "b", "c"))
 	mustCommit(t, l, listed(other, "", "done", "c", "d", "e"))
 	mustCommit(t, l, listed(sweptPart, "done", "2", "a"))
+	mustCommit(t, l, listed(sweptPart, "2", "done", "f"))
+	mustCommit(t, l, listed(sweptPart, "done", "2", "a"))
 	return l
 }
 

@@ -229,7 +229,8 @@ func swept(t *testing.T, open opener) {
 	}
 	check("the first walk", list(t, l, at, 2, 0, all...), 0, "")
 	check("the next walk, not at its end", list(t, l, at, 2, 1, "a", "b", "c", "d"), 0, "")
-	check("at its end", list(t, l, at, 2, 0, "a", "b", "c", "d"), 1, "e")
+	check("at its end", list(t, l, at, 2, 0, "a", "b", "c", "d"), 0, "")
+	check("the second one without it", list(t, l, at, 2, 0, "a", "c", "d"), 1, "e")
 	check("a walk that is killed", list(t, l, at, 2, 1, "a", "c", "d"), 0, "e")
 	closeStore(t, s)
 	s = open(t)
@@ -264,13 +265,15 @@ func swept(t *testing.T, open opener) {
 	finish(t, begin(t, s, "run-5")) // it does not, and no slice is stored
 	l = sweeper(t, s, "run-6")
 	check("and from the second page on", list(t, l, at, 1, 0, "b", "a", "c"), 0, "de")
-	check("with the next walk", list(t, l, at, 1, 0, "b", "a"), 1, "cde")
+	check("with the next walk", list(t, l, at, 1, 0, "b", "a"), 0, "de")
+	check("and the one after it", list(t, l, at, 1, 0, "b", "a"), 1, "cde")
 }
 
-// notSwept: a walk that may have left something out marks nothing.
+// notSwept: two walks that may have left something out mark nothing.
 func notSwept(t *testing.T, open opener) {
 	at, all := home("repos"), []string{"a", "b", "c", "d", "e"}
 	rejected := []collection.Rejected{{Data: []byte(`{}`), Reason: "no_key"}}
+	again := page(at, collection.Cursor{}, collection.Cursor{}, "a").Records
 	for name, test := range map[string]struct {
 		spoil  func(n int, sl *collection.Slice)
 		marked int
@@ -286,7 +289,8 @@ func notSwept(t *testing.T, open opener) {
 		}, 1},
 		"a total of more":     {func(_ int, sl *collection.Slice) { sl.Told.By, sl.Told.Total = "the total", 9 }, 0},
 		"a total":             {func(_ int, sl *collection.Slice) { sl.Told.By, sl.Told.Total = "the total", 4 }, 1},
-		"numbered, one walk":  {func(_ int, sl *collection.Slice) { sl.Told.Counted = true }, 0},
+		"came twice in front": {func(n int, sl *collection.Slice) { sl.Records = slices.Concat(again[:n], sl.Records) }, 1},
+		"came twice behind":   {func(n int, sl *collection.Slice) { sl.Records = slices.Concat(sl.Records, again[:n]) }, 0},
 		"it began elsewhere":  {func(_ int, sl *collection.Slice) { sl.Told.First = false }, 0},
 		"more than half gone": {func(n int, sl *collection.Slice) { sl.Records = sl.Records[min(len(sl.Records), n+1):] }, 0},
 	} {
@@ -299,9 +303,9 @@ func notSwept(t *testing.T, open opener) {
 				resetTo(t, s, l, at, token("t0"))
 				l, from = sweeper(t, s, "run-2"), token("t0")
 			}
-			for n := range 2 {
-				sl := pageOf(at, from, 2*n, 2, all[:4])
-				test.spoil(n, &sl)
+			for n := range 4 {
+				sl := pageOf(at, from, 2*(n%2), 2, all[:4])
+				test.spoil(n%2, &sl)
 				sl.From = from
 				last = commit(t, l, sl)[0]
 				from = last.Next
@@ -312,24 +316,28 @@ func notSwept(t *testing.T, open opener) {
 		})
 	}
 
-	// Two walks in a row over numbered pages lack it.
-	s := opened(t, open)
-	l := sweeper(t, s, "run-1")
-	marked := []int{}
-	for _, keys := range [][]string{all, all[:4], all[:4], all, all[:4], all, all[1:], all[1:]} {
-		from := cursorOf(t, l, at)
-		for n := 0; ; n++ {
-			sl := pageOf(at, from, 2*n, 2, keys)
-			sl.Told.Counted = true
-			last := commit(t, l, sl)[0]
-			if from = last.Next; from.Done {
-				marked = append(marked, last.Deleted)
-				break
+	// Two walks in a row over more than one page lack it.
+	for name, counted := range map[string]bool{"by cursor": false, "numbered": true} {
+		t.Run(name, func(t *testing.T) {
+			s := opened(t, open)
+			l := sweeper(t, s, "run-1")
+			marked := []int{}
+			for _, keys := range [][]string{all, all[:4], all[:4], all, all[:4], all, all[1:], all[1:]} {
+				from := cursorOf(t, l, at)
+				for n := 0; ; n++ {
+					sl := pageOf(at, from, 2*n, 2, keys)
+					sl.Told.Counted = counted
+					last := commit(t, l, sl)[0]
+					if from = last.Next; from.Done {
+						marked = append(marked, last.Deleted)
+						break
+					}
+				}
 			}
-		}
-	}
-	if want := []int{0, 0, 1, 0, 0, 0, 0, 1}; !slices.Equal(marked, want) {
-		t.Errorf("numbered pages: %v were marked, want %v", marked, want)
+			if want := []int{0, 0, 1, 0, 0, 0, 0, 1}; !slices.Equal(marked, want) {
+				t.Errorf("%v were marked, want %v", marked, want)
+			}
+		})
 	}
 }
 
@@ -357,8 +365,11 @@ func sweptApart(t *testing.T, open opener) {
 	line := func(key string) string { return key + `={"n":"` + key + `"}` }
 	list(t, l, x, 9, 0, "a", "b", "c", "d")
 	list(t, l, y, 9, 0, "e", "f", "g", "h")
-	if done := list(t, l, x, 2, 0, "a", "b", "c"); done.Deleted != 1 {
-		t.Errorf("%d were marked, want 1", done.Deleted)
+	for n := range 2 {
+		done := list(t, l, x, 2, 0, "a", "b", "c")
+		if lacks := int(done.Evidence.Lacks); done.Deleted != n || lacks != 1-n {
+			t.Errorf("walk %d: %d were marked, and it lacks %d, want %d and %d", n, done.Deleted, lacks, n, 1-n)
+		}
 	}
 	checkStored(t, s, "issues", line("a"), line("b"), line("c"), "-"+line("d"), line("e"), line("f"), line("g"), line("h"))
 

@@ -192,13 +192,7 @@ func (b *Batch) notePass(s *streams.Stream, partition, pass int64, before *colle
 			return err
 		}
 		if again {
-			n.Again++
-			if !same {
-				n.Replaced++
-				if before.IsLater(&records[i]) {
-					n.Later++
-				}
-			}
+			n.Count(i, &records[i], same, before)
 		}
 	}
 	return nil

@@ -92,6 +92,12 @@ func (w Sweep) Lost(t database.Tx, begun int64) (lost, living int64, err error) 
 	return lost, living, nil
 }
 
+// Lacks returns how many records of the partition were last shown before a commit.
+func (w Sweep) Lacks(t database.Tx, before int64) (n int64, err error) {
+	err = t.Row(`SELECT count(*) `+missing, w.Partition, before).Scan(&n)
+	return n, err
+}
+
 // Mark marks what is missing as deleted by a commit, and returns how many records
 // that were. One that another partition shows goes there instead.
 func (w Sweep) Mark(t database.Tx, commit int64) (int, error) {
