@@ -109,7 +109,7 @@ type Evidence struct {
 	InPages  bool   `json:"in_pages,omitempty"` // the total counts pages
 	Partial  bool   `json:"partial,omitempty"`  // the last page was asked for from a mark
 	Window   bool   `json:"window,omitempty"`   // the pass is one window of time of several
-	Unsure   bool   `json:"unsure,omitempty"`   // of a window before, in the same walk, it is not known
+	Unsure   bool   `json:"unsure,omitempty"`   // of a window before, in the same walk, or of the walk before this one asked from its mark, it is not known
 	Cut      string `json:"cut,omitempty"`      // why it seems to lack records, though it came to its end
 	Counted  bool   `json:"counted,omitempty"`  // the pages are numbered
 	Feed     bool   `json:"feed,omitempty"`     // the next walk asks for what changed since this one began
@@ -189,7 +189,8 @@ func (e Evidence) With(sl *Slice, commit, stored int64, again Redelivered) Evide
 				prior = e.Pass
 			}
 		}
-		unsure := sl.Told.Window && !sl.From.Done && e.Doubt() != ""
+		// No walk from a mark asks again for what the one before may have passed by, and no window for another one's.
+		unsure := (sl.Told.Partial || sl.Told.Window && !sl.From.Done) && e.Doubt() == noTotal
 		e = Evidence{Pass: commit, Before: before, Whole: whole, Refuted: e.Refuted, Window: sl.Told.Window, Unsure: unsure, Prior: prior, Filled: filled}
 	}
 	if e.Pass == 0 {
@@ -415,12 +416,15 @@ func (e Evidence) Doubt() string {
 	case e.Open && (e.By == "" || e.InPages):
 		return "an answer that does not say where it ends"
 	case e.Unsure:
-		return "no total"
-	case !e.Counted || e.Pages <= 1 || e.Seams > 0 || e.By != "":
+		return noTotal
+	case !e.Counted || e.Pages <= 1 || e.Seams > 0 || e.counts():
 		return ""
 	}
-	return "no total"
+	return noTotal
 }
+
+// noTotal is the doubt of a walk in which a record may have moved to a page that was read.
+const noTotal = "no total"
 
 // Warnings returns what a person should look at after a complete walk.
 func (e Evidence) Warnings() (warnings []Warning) {

@@ -41,8 +41,9 @@ func TestEvidence(t *testing.T) {
 		{"nothing ever came", collection.Evidence{Pages: 1, Counted: true, End: end}, "", "no records at all", ""},
 		{"a tie that no one orders", collection.Evidence{Pages: 2, Records: 20, Again: 4, Replaced: 1, Tied: true}, "3 of 20 records with the same mark", "", ""},
 		{"a tie whose records were updated", collection.Evidence{Pages: 2, Records: 20, Again: 4, Replaced: 4, Tied: true}, "", "", ""},
-		{"pages of pages", collection.Evidence{Pages: 2, Records: 20, InPages: true, By: "x", First: 3, Total: 3, Counted: true, End: end}, "x says 3, but only 2 pages came", "", ""},
-		{"the number of the page", collection.Evidence{Pages: 2, Records: 20, InPages: true, By: "x", First: 1, Total: 2, Counted: true, End: end}, "x says 1 on the first page and 2 on page 2", "", ""},
+		{"pages of pages", collection.Evidence{Pages: 2, Records: 20, InPages: true, By: "x", First: 3, Total: 3, Counted: true, End: end}, "x says 3, but only 2 pages came", "no total", ""},
+		{"as many pages as told", collection.Evidence{Pages: 3, Records: 30, InPages: true, By: "x", First: 3, Total: 3, Counted: true, End: end}, "", "no total", ""},
+		{"the number of the page", collection.Evidence{Pages: 2, Records: 20, InPages: true, By: "x", First: 1, Total: 2, Counted: true, End: end}, "x says 1 on the first page and 2 on page 2", "no total", ""},
 		{"from a mark, the total of everything", collection.Evidence{Pages: 1, Records: 3, Partial: true, By: "x", First: 2401, Total: 2401, Stored: 2401, End: end}, "", "", ""},
 		{"from a mark, more than is stored", collection.Evidence{Pages: 1, Records: 3, Partial: true, By: "x", First: 2401, Total: 2401, Stored: 2371, End: end}, "x says 2401, but only 2371 are stored", "", ""},
 		{"from a mark, the total of what was asked for", collection.Evidence{Pages: 2, Records: 100, Partial: true, By: "x", First: 130, Total: 130, Stored: 2371, End: end}, "x says 130, but only 100 came", "", ""},
@@ -94,6 +95,30 @@ func TestEvidence(t *testing.T) {
 		}
 		if !strings.HasPrefix(against, test.against) || test.against == "" && against != "" || doubt != test.doubt || warning != test.warning {
 			t.Errorf("%s: %q, %q, %q; want %q, %q, %q", test.name, against, doubt, warning, test.against, test.doubt, test.warning)
+		}
+	}
+}
+
+// TestADoubtThatNoWalkSettles: what a walk of numbered pages may have passed by is asked for again by a walk of the whole
+// list, and not by one from a mark.
+func TestADoubtThatNoWalkSettles(t *testing.T) {
+	var e collection.Evidence
+	done := collection.Cursor{Done: true}
+	for _, step := range []struct {
+		what  string
+		slice collection.Slice
+		doubt string
+	}{
+		{"page 1", collection.Slice{Next: collection.Cursor{Token: "2"}, Told: collection.Told{First: true, Counted: true}}, ""},
+		{"page 2", collection.Slice{From: collection.Cursor{Token: "2"}, Next: done, Told: collection.Told{Counted: true, End: collection.EndEmpty}}, "no total"},
+		{"from its mark", collection.Slice{From: done, Next: done, Told: collection.Told{First: true, Counted: true, Partial: true, End: collection.EndEmpty}}, "no total"},
+		{"from its mark, again", collection.Slice{From: done, Next: done, Told: collection.Told{First: true, Counted: true, Partial: true, End: collection.EndEmpty}}, "no total"},
+		{"all of it, on one page", collection.Slice{From: done, Next: done, Told: collection.Told{First: true, Counted: true, End: collection.EndEmpty}}, ""},
+		{"from its mark", collection.Slice{From: done, Next: done, Told: collection.Told{First: true, Counted: true, Partial: true, End: collection.EndEmpty}}, ""},
+	} {
+		step.slice.Records = []collection.Record{{Key: "a"}}
+		if e = e.With(&step.slice, 1, 0, collection.Redelivered{}); e.Doubt() != step.doubt {
+			t.Errorf("%s: the doubt is %q, want %q", step.what, e.Doubt(), step.doubt)
 		}
 	}
 }
