@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -25,6 +26,7 @@ type task struct {
 	checkpoint collection.Cursor
 	version    string
 	parent     string // its key
+	after      string // the key of the parent whose partition was given before it; the pass began behind that of the first
 	stored     int64  // the commit of its bytes
 }
 
@@ -34,10 +36,10 @@ type task struct {
 // it is done. A pass that is done is gone on with, for partitions that joined it
 // late, or followed by the next if the run begins anew.
 //
-// A pass goes on behind the parent it stands at, and then looks at the parents
-// before that one. In the order of keys, a run would look at every settled partition
-// before its first request, which takes seconds with a hundred thousand of them. A
-// pass is done when one run has looked at every parent.
+// A pass goes on behind the parent it stands at, first with what the run before it had
+// in flight, and then looks at the parents before that one. In the order of keys, a run
+// would look at every settled partition before its first request, which takes seconds
+// with a hundred thousand of them. A pass is done when one run has looked at every parent.
 func (r *Runner) pass(ctx context.Context, stream collection.Stream, checkpoint collection.Cursor) error {
 	home, current := r.home(stream), checkpoint
 	if checkpoint.Done && r.anew || checkpoint == (collection.Cursor{}) {
@@ -51,13 +53,12 @@ func (r *Runner) pass(ctx context.Context, stream collection.Stream, checkpoint 
 	r.passes(stream.Name, !current.Done)
 	defer r.passes(stream.Name, false)
 	waits := r.awaits(stream.Name)
-	p := &passage{stream: stream, home: home, at: current}
+	p := &passage{stream: stream, home: home, at: current, begin: current.Token}
 	tasks := make(chan task)
-	busy := &sync.Map{} // the partitions in flight
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		defer close(tasks)
-		return r.plan(ctx, p, busy, tasks)
+		return r.plan(ctx, p, tasks)
 	})
 	places := make(chan struct{}, mostFetched*r.Concurrency)
 	for range 2 * mostFetched * r.Concurrency {
@@ -75,7 +76,9 @@ func (r *Runner) pass(ctx context.Context, stream collection.Stream, checkpoint 
 				if err != nil {
 					return err
 				}
-				busy.Delete(t.at.Partition)
+				if r.ended() == nil {
+					p.ends(t)
+				}
 			}
 		})
 	}
@@ -138,12 +141,53 @@ type passage struct {
 	stream collection.Stream
 	home   collection.Place
 	at     collection.Cursor // the checkpoint; its token is the key of the parent that the pass goes on behind
+	begin  string            // the token that the run began with
 	passed int64             // parents that no partition is wanted of, so far
 	stale  stale
 	sent   string // the key of the parent whose partition was last given to a worker; "": none since the checkpoint
+
+	mu     sync.Mutex
+	flight []task // what the workers have, in the order they were given it; when the run ends, all they may have left
 }
 
-// stand moves the checkpoint of a pass to the parent whose partition was sent last.
+// begins notes that a partition is given to a worker.
+func (p *passage) begins(t task) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.flight = append(p.flight, t)
+}
+
+// ends notes that a partition needs nothing more of this pass: it is collected, or a gap owes it.
+func (p *passage) ends(t task) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.flight = slices.DeleteFunc(p.flight, func(f task) bool { return f.at.Partition == t.at.Partition })
+}
+
+// moving reports whether a partition is in flight.
+func (p *passage) moving(partition collection.Partition) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.ContainsFunc(p.flight, func(f task) bool { return f.at.Partition == partition })
+}
+
+// reached returns the key of the parent that the pass goes on behind: the one before the
+// first that is in flight. The run's very first does not count: if it is what ends each run,
+// or takes many runs, those behind it do not wait for it.
+func (p *passage) reached() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	flight := p.flight
+	if len(flight) > 0 && flight[0].after == p.begin {
+		flight = flight[1:]
+	}
+	if len(flight) == 0 {
+		return p.sent
+	}
+	return flight[0].after
+}
+
+// stand moves the checkpoint of a pass to the parent that it has reached.
 // It is where the next run begins, and promises nothing about the parents before it.
 // A run that has asked for nothing yet leaves it where it is. A gap that says where the
 // pass goes on moves with it: it is owed until the pass is done.
@@ -152,7 +196,10 @@ func (r *Runner) stand(p *passage) error {
 		return nil
 	}
 	next := p.at
-	next.Token, p.sent = p.sent, ""
+	next.Token, p.sent = p.reached(), ""
+	if next == p.at {
+		return nil
+	}
 	_, err := r.save(collection.Slice{Place: p.home, From: p.at, Next: next, Anew: true})
 	p.at = next
 	return inStream(p.stream, err)
@@ -160,16 +207,16 @@ func (r *Runner) stand(p *passage) error {
 
 // plan sends the partitions that are to be walked, in the order of their
 // parents' keys: those behind the checkpoint of the pass first.
-func (r *Runner) plan(ctx context.Context, p *passage, busy *sync.Map, tasks chan<- task) error {
-	begin := p.at.Token
-	if err := r.planFrom(ctx, p, begin, "", busy, tasks); err != nil || begin == "" {
+func (r *Runner) plan(ctx context.Context, p *passage, tasks chan<- task) error {
+	if err := r.planFrom(ctx, p, p.begin, "", tasks); err != nil || p.begin == "" {
 		return err
 	}
-	return r.planFrom(ctx, p, "", begin, busy, tasks)
+	return r.planFrom(ctx, p, "", p.begin, tasks)
 }
 
 // planFrom does so for the parents behind after, up to last; "" is all of them.
-func (r *Runner) planFrom(ctx context.Context, p *passage, after, last string, busy *sync.Map, tasks chan<- task) error {
+func (r *Runner) planFrom(ctx context.Context, p *passage, after, last string, tasks chan<- task) error {
+	given := after
 	over := func() bool { return r.ended() != nil || r.givenUp(p.stream.Name) }
 	for !over() && (last == "" || after < last) {
 		parents, err := r.Ledger.Parents(ctx, p.stream.Parent, after, parentsPage)
@@ -177,15 +224,16 @@ func (r *Runner) planFrom(ctx context.Context, p *passage, after, last string, b
 			return err
 		}
 		after = parents[len(parents)-1].Key
-		page, err := r.unsettled(ctx, p, busy, parents)
+		page, err := r.unsettled(ctx, p, parents)
 		if err != nil {
 			return err
 		}
 		for _, t := range page {
-			busy.Store(t.at.Partition, true)
+			t.after = given
+			p.begins(t)
 			select {
 			case tasks <- t:
-				p.sent = t.parent
+				p.sent, given = t.parent, t.parent
 			case <-ctx.Done():
 				return context.Cause(ctx)
 			}
@@ -202,7 +250,7 @@ func (r *Runner) planFrom(ctx context.Context, p *passage, after, last string, b
 
 // unsettled returns the partitions of parents that are neither collected in
 // the version wanted, and for the bytes that the parent has, nor owed by a gap, which is recovery's to fill.
-func (r *Runner) unsettled(ctx context.Context, p *passage, busy *sync.Map, parents []collection.Parent) ([]task, error) {
+func (r *Runner) unsettled(ctx context.Context, p *passage, parents []collection.Parent) ([]task, error) {
 	stream := p.stream
 	var tasks []task
 	var places []collection.Place
@@ -220,7 +268,7 @@ func (r *Runner) unsettled(ctx context.Context, p *passage, busy *sync.Map, pare
 			continue
 		}
 		// A partition in flight is not looked at: its checkpoint is moving.
-		if _, moving := busy.Load(partition); moving || seen[partition] {
+		if p.moving(partition) || seen[partition] {
 			continue
 		}
 		seen[partition] = true

@@ -1,14 +1,19 @@
 package runner_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"collect/collection"
+	"collect/pacing"
 	"collect/runner"
 )
 
@@ -69,7 +74,7 @@ func TestAPassComesRound(t *testing.T) {
 			if lost == "" {
 				t.Fatal("no detail is done")
 			}
-			m = m.reopen()
+			m, p.asked = m.reopen(), nil
 			if crash {
 				m.failAt = 3
 				if _, err := do(t, m, p, nil); err == nil {
@@ -77,12 +82,12 @@ func TestAPassComesRound(t *testing.T) {
 				}
 				m = m.reopen()
 			}
-			p.asked = nil
 			if _, err := do(t, m, p, nil); err != nil {
 				t.Fatal(err)
 			}
 			for _, key := range []string{"item-000-b", lost} {
-				if n := p.askedFor("/details/" + key + "?page="); n != 1 {
+				// What was in flight in a crash is asked for again.
+				if n := p.askedFor("/details/" + key + "?page="); n != 1 && (n != 2 || !crash) {
 					t.Errorf("the detail of %s was asked for %d times, want once", key, n)
 				}
 			}
@@ -91,6 +96,79 @@ func TestAPassComesRound(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAPassAsksFirstForWhatItLeft: a run that ends has given its workers more partitions
+// than it had time for. The next run begins with these: until the pass comes round, which may
+// take many runs, nobody would ask for them.
+func TestAPassAsksFirstForWhatItLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, p := newMemory(), &provider{n: 900}
+		const list = 300 // pages of items
+		done := func(key string) bool {
+			partition := collection.NewPartition(map[string]json.RawMessage{"item": json.RawMessage(strconv.Quote(key))})
+			return m.at[collection.Place{Stream: "details", Partition: partition, Lane: collection.Incremental}].Done
+		}
+		for turn, requests := range []int64{list + 100, 80, 80, 80} {
+			first := ""
+			for _, key := range p.items() {
+				if !done(key) {
+					first = key
+					break
+				}
+			}
+			if _, err := do(t, m, p, func(c *runner.Config) { capped(requests)(c); c.Concurrency = 8 }); err != nil {
+				t.Fatal(err)
+			}
+			if turn > 0 && !done(first) {
+				t.Errorf("run %d did not collect the detail of %s, the first that was left", turn, first)
+			}
+			m = m.reopen()
+		}
+		if _, err := do(t, m, p, nil); err != nil {
+			t.Fatal(err)
+		}
+		checkAll(t, m, p)
+	})
+}
+
+// stuckAt never answers one request.
+type stuckAt struct {
+	*provider
+	at string // its path?query
+}
+
+func (s stuckAt) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := s.provider.RoundTrip(req)
+	if req.URL.Path+"?"+req.URL.RawQuery == s.at {
+		<-req.Context().Done()
+		return nil, req.Context().Err()
+	}
+	return resp, err
+}
+
+// TestAPassGoesByWhatEndsRuns: a detail whose request ends every run before it is answered
+// does not hold up those behind it.
+func TestAPassGoesByWhatEndsRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, p := newMemory(), &provider{n: 30}
+		if _, err := do(t, m, p, capped(10+4)); err != nil {
+			t.Fatal(err)
+		}
+		stuck := stuckAt{provider: p, at: "/details/item-006?page="}
+		for range 3 {
+			m = m.reopen()
+			_, err := do(t, m, stuck, func(c *runner.Config) {
+				c.Budget, c.Concurrency = pacing.NewBudget(pacing.BudgetLimits{MaxTime: 10 * time.Second}), 1
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, want := len(m.keys("details")), 29; got != want {
+			t.Errorf("%d details are collected, want %d: all but the one that is stuck", got, want)
+		}
+	})
 }
 
 // TestAStopLeavesOneGapOfAPass: what was in flight when a run ended is where its
