@@ -174,6 +174,51 @@ streams:
 	}
 }
 
+// TestMarkArrivesWhereNothingChanges: where the provider's clock says nothing of
+// the marks, the second walk over a list that does not change moves the mark to the
+// highest, although the first page has low ones, and the third walk is short.
+func TestMarkArrivesWhereNothingChanges(t *testing.T) {
+	for _, name := range []string{"east", "west", "unix", "updates"} {
+		s := &shelf{size: 2, dated: true, written: writings[name], clock: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), step: time.Second}
+		s.marks, s.moved = make([]string, 60), make([]int, 60)
+		for id := range s.marks {
+			s.clock = s.clock.Add(time.Minute)
+			s.update(id)
+		}
+		asked := 0
+		s.tick = func() { asked++ }
+		c := open(t, &httptest.Server{}, `
+connector: shelf
+provider: {base_url: "https://shelf.test"}
+streams:
+  things:
+    get: /things
+    key: id
+    records: items
+    page: {cursor: {from: next, param: after, optional: true}}
+    since: {field: at, param: since, lookback: 2s}
+`)
+		var from collection.Cursor
+		var walks []int
+		for range 4 {
+			from.Done, asked = false, 0
+			for slice, err := range c.Slices(t.Context(), &http.Client{Transport: s}, things0, from) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				from = slice.Next
+			}
+			walks = append(walks, asked)
+		}
+		if walks[2] > 2 || walks[3] > 2 {
+			t.Errorf("%s: walks of %v requests, want the third and the fourth to be of 2 at most", name, walks)
+		}
+		if highest := s.marks[len(s.marks)-1]; from.Since != highest {
+			t.Errorf("%s: the mark is %s, want the highest, %s", name, from.Since, highest)
+		}
+	}
+}
+
 // TestMarkOfTheFuture: a record that claims to be of a time to come does not
 // hide what changes until then.
 func TestMarkOfTheFuture(t *testing.T) {
@@ -199,12 +244,13 @@ func TestMarkOfTheFuture(t *testing.T) {
 }
 
 // TestWalkOfAnOlderVersion: a walk that an older version left in the middle
-// does not say when it began, and so it moves no mark.
+// does not say when it began, and so it moves no mark. The walk after it may move it
+// to what was seen.
 func TestWalkOfAnOlderVersion(t *testing.T) {
 	f := &feed{size: 2, marks: map[int]int{1: 1000, 2: 1010, 3: 1020}}
 	c := open(t, &httptest.Server{}, feedFile("order: none, lookback: 1s"))
 	walk := pull(t, c, f, collection.Cursor{Token: "2", Since: stamp(900), High: stamp(1010)}, map[string]string{})
-	want := collection.Cursor{Since: stamp(900), Done: true, Meaning: walk[0].Next.Meaning}
+	want := collection.Cursor{Since: stamp(900), High: `{"top":"` + stamp(1020) + `"}`, Done: true, Meaning: walk[0].Next.Meaning}
 	if got := walk[len(walk)-1].Next; got != want {
 		t.Errorf("ends with %+v, want %+v", got, want)
 	}

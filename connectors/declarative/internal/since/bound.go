@@ -8,15 +8,17 @@ import (
 )
 
 // begin returns the bound of a walk whose first page has the marks m and was
-// asked for at clock.
-func (s *Since) begin(m Marks, clock time.Time) bound {
+// asked for at clock. top is the highest mark that the walks before saw: it was
+// given out before this walk began, so that an update behind this walk has a later
+// one, however low the marks of its first page are.
+func (s *Since) begin(m Marks, clock time.Time, top string) bound {
 	if _, known := s.moment(m.high); known && !clock.IsZero() {
 		return bound{By: clock}
 	}
 	if s.Lookback == 0 {
 		return bound{By: clock, First: m.second} // another update may have the same mark, and "since" may mean after
 	}
-	return bound{By: clock, First: m.high}
+	return bound{By: clock, First: latest(m.high, top)}
 }
 
 // until returns the highest mark that a walk may leave behind that is not

@@ -17,7 +17,7 @@ import (
 // the next one asks from the same mark as it did.)
 //
 // At the end of a walk it holds what the next one goes by: Had, the tie that the
-// walk ended with, and Short, the walks that a short page ended (see [paging.Shorts]).
+// walk ended with, Top, and Short, the walks that a short page ended (see [paging.Shorts]).
 type Footing struct {
 	From string `json:"from,omitempty"`
 	High string `json:"high,omitempty"`
@@ -28,6 +28,7 @@ type Footing struct {
 	All   bool   `json:"all,omitempty"`   // the walk asked for everything at its start
 	Loose bool   `json:"loose,omitempty"` // see Window
 	Had   string `json:"had,omitempty"`
+	Top   string `json:"top,omitempty"` // the highest mark that the walks before saw, if it is later than the one they left
 }
 
 // A promise is what a page with more behind it said before the walk was anchored
@@ -108,7 +109,7 @@ func (f Footing) Text() string {
 // startOver returns the High of a cursor from which a walk begins again: what
 // it knew before.
 func (f Footing) startOver() string {
-	return Footing{Had: f.Had, Shorts: f.Shorts.Kept()}.Text()
+	return Footing{Had: f.Had, Top: f.Top, Shorts: f.Shorts.Kept()}.Text()
 }
 
 // A bound is what was known when a walk began of the marks that the provider
@@ -124,8 +125,8 @@ type bound struct {
 	// the provider. Zero: it did not say.
 	By time.Time `json:"by,omitzero"`
 
-	// First is the highest mark on the first page: whatever was updated after
-	// that page was made has a later one, be it the number of an update or a
-	// time without a zone. "" if the page had no marks.
+	// First is the highest mark on the first page, or that the walks before saw:
+	// whatever was updated after that page was made has a later one, be it the
+	// number of an update or a time without a zone. "" if there were no marks.
 	First string `json:"first,omitempty"`
 }

@@ -66,7 +66,7 @@ func (s *Since) Numeric() bool { return s.Format == asUnix || s.Format == asUnix
 // The lookback belongs to the first anchor of a walk: applied at each, the
 // walk would turn in circles inside it. It never reaches before the start.
 func (s *Since) Open(from collection.Cursor, f Footing, start string) (Window, error) {
-	w := Window{Since: from.Since, Anchor: f.From, high: f.High, bound: f.bound, tie: f.tie, had: f.Had, Shorts: f.Shorts, promise: f.promise, all: f.All, Loose: f.Loose}
+	w := Window{Since: from.Since, Anchor: f.From, high: f.High, bound: f.bound, tie: f.tie, had: f.Had, top: f.Top, Shorts: f.Shorts, promise: f.promise, all: f.All, Loose: f.Loose}
 	asked := w.Anchor
 	switch {
 	case asked != "" || w.Owed:
@@ -139,7 +139,7 @@ func (s *Since) Advance(w *Window, from collection.Cursor, m Marks, token string
 	next := collection.Cursor{Token: token, Since: w.Since, Version: from.Version}
 	first := from.Token == ""
 	if first && w.Anchor == "" && w.tie == (tie{}) {
-		w.bound = s.begin(m, clock)
+		w.bound = s.begin(m, clock, w.top)
 	}
 	// A field that was seen in this walk exists, and a page may do without it.
 	if m.absent && w.Anchor == "" && w.high == "" {
@@ -170,7 +170,8 @@ func (s *Since) Advance(w *Window, from collection.Cursor, m Marks, token string
 			next.Token = ""
 		}
 		if next.High = w.cursorHigh(); token == "" || known {
-			next.Done, next.Since, next.High = true, latest(w.Since, s.until(w.bound, w.high)), w.done()
+			next.Done, next.Since = true, latest(w.Since, s.until(w.bound, w.high))
+			next.High = s.done(*w, next.Since)
 		}
 		return next, nil
 	}
@@ -188,8 +189,8 @@ func (s *Since) Advance(w *Window, from collection.Cursor, m Marks, token string
 	}
 	switch {
 	case token == "", w.Over.has(s, anchor):
-		next.Done, next.High = true, w.done()
-		next.Since = latest(w.Since, s.notAfter(anchor, clock))
+		next.Done, next.Since = true, latest(w.Since, s.notAfter(anchor, clock))
+		next.High = s.done(*w, next.Since)
 	case anchor != "":
 		if w.promise = (promise{}); !s.Counted {
 			w.promise = promise{Then: token, Under: w.Anchor, UpTo: m.high}

@@ -20,6 +20,7 @@ type Window struct {
 	Floor string // the mark up to which the walks before have everything, of a list with the newest first
 	Loose bool   // such a list turned out not to be sorted
 	had   string // the tie that the walk before ended with
+	top   string // the highest mark that the walks before saw
 	Left  string // the tie that ends with the page
 	Asked string // the mark that is sent; "" asks for everything
 	Over  Over
@@ -41,12 +42,17 @@ func (o Over) has(s *Since, anchor string) bool {
 }
 
 func (w Window) cursorHigh() string {
-	return Footing{w.Anchor, w.high, w.bound, w.tie, w.Shorts, w.promise, w.all, w.Loose, w.had}.Text()
+	return Footing{w.Anchor, w.high, w.bound, w.tie, w.Shorts, w.promise, w.all, w.Loose, w.had, w.top}.Text()
 }
 
-// done returns the High of a cursor at the end of the walk.
-func (w Window) done() string {
-	return Footing{Had: cmp.Or(w.Left, w.had), Shorts: w.Shorts.Kept()}.Text()
+// done returns the High of a cursor at the end of a walk that leaves the mark since.
+func (s *Since) done(w Window, since string) string {
+	f := Footing{Had: cmp.Or(w.Left, w.had), Shorts: w.Shorts.Kept()}
+	top := latest(w.top, w.high)
+	if _, known := s.moment(top); later(top, since) && (!known || w.bound.By.IsZero()) {
+		f.Top = top
+	}
+	return f.Text()
 }
 
 // knows reports whether the walks before had all that a page with the marks m has, and
