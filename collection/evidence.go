@@ -401,8 +401,11 @@ func (e Evidence) short() string {
 	case e.Partial && 2*e.First >= e.Stored:
 		had, what = e.Stored, "are stored"
 	}
-	if had >= e.First {
+	switch {
+	case had >= e.First:
 		return ""
+	case e.Total < e.First:
+		return fmt.Sprintf("%s fell from %d to %d while the list was read, and %d %s", e.By, e.First, e.Total, had, what)
 	}
 	return fmt.Sprintf("%s says %d, but only %d %s; if it counts something else, give the stream total: ignore", e.By, e.First, had, what)
 }

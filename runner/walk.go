@@ -221,13 +221,28 @@ const mostRefuted = 2
 // all there is: errAgain is its cause if it may be made again.
 func refuted(e collection.Evidence) error {
 	stop := &collection.Stop{Reason: collection.BadPage, Detail: e.Contradiction(), Err: collection.ErrContradicted}
-	if e.Lost > 0 {
+	switch {
+	case e.Lost > 0:
 		stop.Reason = collection.SchemaDrift // a person can accept it
+	case changed(e):
+		stop.Err = collection.ErrListChanged
 	}
 	if e.Refuted < mostRefuted {
 		stop.Err = errAgain
 	}
 	return stop
+}
+
+// changed reports whether the pass saw that the list changed while it was read. A total
+// of pages that counts up may be the number of the page.
+func changed(e collection.Evidence) bool {
+	switch {
+	case e.Tied:
+		return false
+	case e.Torn > 0, e.Fell > 0, e.Later > 0:
+		return true
+	}
+	return e.By != "" && e.Total != e.First && !(e.InPages && e.Total > e.First)
 }
 
 var (

@@ -523,3 +523,64 @@ func TestWindowThatIsFull(t *testing.T) {
 		t.Errorf("%d records are stored, want 40 of before, 20 and 10", n)
 	}
 }
+
+// TestListThatChangesIsCalledSo: where the total is another one at the end of each pass,
+// the run says that the list changed, and the run after it has all.
+func TestListThatChangesIsCalledSo(t *testing.T) {
+	for name, test := range map[string]struct {
+		page  string
+		quiet bool // the total stays as it was
+		want  error
+	}{
+		"by number":             {page: "number: {param: page}", want: collection.ErrListChanged},
+		"by cursor":             {page: "cursor: {from: next, param: page, optional: true}", want: collection.ErrListChanged},
+		"the total is not true": {page: "number: {param: page}", quiet: true, want: collection.ErrContradicted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			calm := false
+			web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				page, _ := strconv.Atoi(cmp.Or(r.URL.Query().Get("page"), "1"))
+				total, items, next := 20, "", ""
+				if page > 1 && !test.quiet && !calm {
+					total = 18
+				}
+				for id := (page-1)*10 + 1; id <= min(page*10, 18); id++ {
+					items += fmt.Sprintf(`,{"id":%d}`, id)
+				}
+				if calm {
+					total = 18
+				}
+				if page == 1 {
+					next = "2"
+				}
+				fmt.Fprintf(w, `{"items":[%s],"total":%d,"next":%q}`, strings.TrimPrefix(items, ","), total, next)
+			}))
+			defer web.Close()
+			c, db := openFile(t, "connector: moving\nprovider: {base_url: \""+web.URL+"\", pace: off}\nstreams:\n  items:\n    get: /items\n    records: items\n    key: id\n    total: total\n    page: {"+test.page+"}\n")
+			record := collection.Run{ID: "run-0", Connector: "moving", Mode: collection.Forward, Lane: collection.Incremental, StartedAt: time.Now()}
+			ledger, err := db.Begin(t.Context(), record, c.Streams())
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := runner.New(runner.Config{Connector: c, Ledger: ledger, Run: record, Domain: "moving"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			done, err := r.Do(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := ledger.Finish(t.Context(), done); err != nil {
+				t.Fatal(err)
+			}
+			stops := r.Stops()
+			if len(stops) != 1 || !errors.Is(stops[0].Stop, test.want) || errors.Is(stops[0].Stop, collection.ErrListChanged) != (test.want == collection.ErrListChanged) {
+				t.Fatalf("the stops are %+v, want one for: %v", stops, test.want)
+			}
+			calm = true
+			if outcome, _ := run(t, db, c, "run-1"); outcome != collection.Complete && outcome != collection.NothingNew {
+				t.Errorf("when nothing changes, the run is %s", outcome)
+			}
+		})
+	}
+}
