@@ -231,6 +231,19 @@ error[E0602]: a page of acme is not what the connector expects (400)
          if the list ends before this page, give the stream: on: [{status:
          [400], body: 'body.code == "no_such_page"', verdict: ok}]
 `},
+		{"a cursor that is refused", &collection.Stop{Reason: collection.BadPage, Status: 400, Detail: "it said: no_such_object: gone", Err: collection.ErrCursorRefused}, stands, `
+error[E0602]: a page of acme is not what the connector expects (400)
+  at     tickets/issues
+  why    it said: no_such_object: gone
+  saved  40,390 records in 404 slices of this run; the page is kept as a gap,
+         and issues goes no further until it is filled
+  do     look: collect gaps tickets
+         after correcting the connector file: collect resume tickets
+         if it no longer knows the place (a cursor that expired, or with
+` + "         `last_id` a record that was deleted), give the stream: on: [{status:" + `
+         [400], body: 'body.code == "no_such_object"', verdict: gone}]; the walk
+         then begins anew
+`},
 		{"a page in the middle", stop(collection.BadPage, 0, "the page is HTML, not JSON"), passed, `
 error[E0602]: a page of acme is not what the connector expects
   at     tickets/issues
@@ -251,7 +264,7 @@ error[E0602]: a list of acme did not come whole, in two passes
 		{"a list that changed while it was read", &collection.Stop{Reason: collection.BadPage, Detail: "`total` fell from 30 to 28", Err: collection.ErrListChanged}, stands, `
 error[E0602]: a list of acme changed while it was read, in two passes
   at     tickets/issues
-  why    `+"`total`"+` fell from 30 to 28
+  why    ` + "`total`" + ` fell from 30 to 28
   saved  40,390 records in 404 slices of this run; the list is not complete
   do     nothing yet; the next run reads it again: collect resume tickets
          if each run ends so, correct the connector file; see what was counted: collect status tickets

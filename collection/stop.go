@@ -20,6 +20,10 @@ var ErrMarkExpired = errors.New("the mark expired")
 // never the end of a list.
 var ErrWindow = errors.New("the window was refused")
 
+// ErrCursorRefused is a cause of a [Stop] for a page that the provider led to itself and
+// then refused as a bad request: it may not know the cursor any more.
+var ErrCursorRefused = errors.New("the cursor was refused")
+
 // ErrContradicted is the cause of a [Stop] for a walk that came to its end twice,
 // and what came contradicts each time that this was all; see [Evidence]. It is an
 // ErrNoProgress.

@@ -106,13 +106,16 @@ func (w *walk) missing(err error, token string) error {
 		stop.Err = errors.Join(stop.Err, collection.ErrWindow)
 		return err
 	}
+	_, counts := w.st.Page.(paging.Counted)
+	if ok && !counts && token != "" && (stop.Status == http.StatusBadRequest || stop.Status == http.StatusUnprocessableEntity) {
+		stop.Err = errors.Join(stop.Err, collection.ErrCursorRefused)
+	}
 	if !ok || w.st.Role == collection.Detail || stop.Reason != collection.NotFound && stop.Reason != collection.Gone {
 		return err
 	}
 	if errors.Is(stop, collection.ErrGapDeclared) {
 		return err // it is about this page, and not about a cursor
 	}
-	_, counts := w.st.Page.(paging.Counted)
 	declared := w.at.Partition != "" && token == "" && errors.Is(stop, collection.ErrDeclared)
 	switch {
 	case !counts && (token != "" || w.scope.Resume != ""):

@@ -315,3 +315,45 @@ func governedBy(t *testing.T, c connectors.Connector) *http.Client {
 	t.Cleanup(func() { g.Close() })
 	return g.Client()
 }
+
+// TestAnAnchorThatIsGone: a page that the provider refuses after a record that was deleted
+// is a refused cursor, by any status for it. The number of a page is none, and neither is the
+// first page.
+func TestAnAnchorThatIsGone(t *testing.T) {
+	for _, test := range []struct {
+		page    string
+		at      int // the request that is refused
+		status  int
+		reason  collection.Reason
+		refused bool
+	}{
+		{"last_id: {param: after, field: id}", 2, http.StatusBadRequest, collection.BadPage, true},
+		{"last_id: {param: after, field: id}", 2, http.StatusUnprocessableEntity, collection.BadPage, true},
+		{"last_id: {param: after, field: id}", 2, http.StatusNotFound, collection.CursorExpired, false},
+		{"last_id: {param: after, field: id}", 1, http.StatusBadRequest, collection.BadPage, false},
+		{"number: {param: page}", 2, http.StatusBadRequest, collection.BadPage, false},
+	} {
+		asked := 0
+		client := &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
+			if asked++; asked == test.at {
+				reason := collection.BadPage // as the governor reads a status
+				if test.status == http.StatusNotFound {
+					reason = collection.NotFound
+				}
+				return nil, &collection.Stop{Reason: reason, Status: test.status}
+			}
+			rec := httptest.NewRecorder()
+			fmt.Fprint(rec, `{"items":[{"id":"a"},{"id":"b"}]}`)
+			return rec.Result(), nil
+		})}
+		c := open(t, &httptest.Server{}, "connector: anchors\nprovider: {base_url: \"https://anchors.test\"}\nstreams:\n  things: {get: /things, records: items, key: id, page: {"+test.page+"}}\n")
+		var last error
+		for _, err := range c.Slices(t.Context(), client, things0, collection.Cursor{}) {
+			last = err
+		}
+		stop, ok := errors.AsType[*collection.Stop](last)
+		if !ok || stop.Reason != test.reason || errors.Is(stop, collection.ErrCursorRefused) != test.refused {
+			t.Errorf("%s, %d to request %d: the walk ends with %v, want %s, a refused cursor: %t", test.page, test.status, test.at, last, test.reason, test.refused)
+		}
+	}
+}

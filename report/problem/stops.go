@@ -311,6 +311,8 @@ func writeBadPage(p *Problem, err error, sc Scene) {
 		switch {
 		case errors.Is(err, collection.ErrWindow):
 			p.Note = "it is the first page of a window of time: the provider may want the times otherwise (`format` of `windows`), in other parameters, or a smaller `step`"
+		case errors.Is(err, collection.ErrCursorRefused):
+			p.Do = append(p.Do, Step{Say: fmt.Sprintf("if it no longer knows the place (a cursor that expired, or with `last_id` a record that was deleted), give the stream: on: [{status: [%d], body: %s, verdict: gone}]; the walk then begins anew", stop.Status, testOf(stop))})
 		case sc.Stands && !sc.Nothing: // some refuse the page behind their last one
 			p.Do = append(p.Do, Step{Say: fmt.Sprintf("if the list ends before this page, give the stream: on: [{status: [%d], body: %s, verdict: ok}]", stop.Status, testOf(stop))})
 		}
