@@ -64,7 +64,29 @@ func EvidenceWords(stream store.StreamState, lane store.LaneState) string {
 	if doubt := e.Doubt(); doubt != "" {
 		text += "; complete as far as this can tell: " + doubt
 	}
+	if why := unswept(e); why != "" {
+		text += "; nothing was marked as deleted, since " + why
+	}
 	return text
+}
+
+// unswept says why a walk that was to sweep, and came to its end, marked nothing; ""
+// if it was free to. See [collection.Evidence.Sweep].
+func unswept(e collection.Evidence) string {
+	_, sound := e.Sweep()
+	switch {
+	case sound, !e.Sweeps, e.End == "":
+		return ""
+	case e.Holes > 0:
+		return words.Counted(e.Holes, "page was left out", "pages were left out")
+	case e.Hidden > 0:
+		return words.Counted(e.Hidden, "record went", "records went") + " into quarantine without a key, and may be stored already"
+	case e.Open:
+		return "an answer did not say where it ends"
+	case e.Strayed > 0:
+		return "the order of the list changes"
+	}
+	return words.Counted(e.Again, "record", "records") + " came twice, so that others may have moved to a page that was read before"
 }
 
 // LeftToNext says which streams the newest run did not walk from their beginning, and

@@ -1,0 +1,39 @@
+package report_test
+
+import (
+	"strings"
+	"testing"
+
+	"collect/collection"
+	"collect/report"
+	"collect/store"
+)
+
+// TestWhyAWalkMarkedNothing: the evidence of a walk that was to sweep says what kept it
+// from marking anything as deleted.
+func TestWhyAWalkMarkedNothing(t *testing.T) {
+	sweeps := collection.Evidence{Pass: 7, Pages: 3, Records: 30, Sweeps: true, End: collection.EndMark}
+	for _, test := range []struct {
+		name   string
+		change func(*collection.Evidence)
+		want   string
+	}{
+		{"it was sound", func(*collection.Evidence) {}, ""},
+		{"it was not to sweep", func(e *collection.Evidence) { e.Sweeps, e.Holes = false, 1 }, ""},
+		{"a page is owed", func(e *collection.Evidence) { e.Holes = 1 }, "1 page was left out"},
+		{"quarantine", func(e *collection.Evidence) { e.Hidden = 2 }, "2 records went into quarantine without a key, and may be stored already"},
+		{"an open end", func(e *collection.Evidence) { e.Open = true }, "an answer did not say where it ends"},
+		{"numbered, and none came twice", func(e *collection.Evidence) { e.Counted = true }, ""},
+		{"numbered, and some came twice", func(e *collection.Evidence) { e.Counted, e.Again = true, 4 }, "4 records came twice, so that others may have moved to a page that was read before"},
+		{"the order changes", func(e *collection.Evidence) { e.Again, e.Strayed = 4, 1 }, "the order of the list changes"},
+		{"by cursor, and some came twice", func(e *collection.Evidence) { e.Again = 4 }, ""},
+	} {
+		e := sweeps
+		test.change(&e)
+		got := report.EvidenceWords(store.StreamState{Stream: collection.Stream{Name: "tickets"}}, store.LaneState{Complete: true, Evidence: e})
+		_, why, _ := strings.Cut(got, "; nothing was marked as deleted, since ")
+		if why != test.want {
+			t.Errorf("%s: %q says %q, want %q", test.name, got, why, test.want)
+		}
+	}
+}
