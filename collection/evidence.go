@@ -439,7 +439,7 @@ func (e Evidence) Warnings() (warnings []Warning) {
 	}
 	// Moves and updates during a walk explain a few.
 	if e.Replaced >= 10 && 20*e.Replaced >= e.Records {
-		warnings = append(warnings, Warning{Overwritten, fmt.Sprintf("%d of %d records replaced another record of the same walk: `key` may not be unique", e.Replaced, e.Records)})
+		warnings = append(warnings, Warning{Overwritten, fmt.Sprintf("%d of %d records replaced another record of the same walk: they were updated while it was under way, or `key` is not unique", e.Replaced, e.Records)})
 	}
 	// Records that were made in front of others move these to the start of the next page, and a total tells what is missing.
 	// A page that is asked for from a mark has the last records of the page before.

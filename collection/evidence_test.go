@@ -7,6 +7,16 @@ import (
 	"collect/collection"
 )
 
+// TestReplacedRecordsMayHaveBeenUpdated: a walk that takes several runs meets records again
+// that were updated meanwhile, so that the warning names both causes.
+func TestReplacedRecordsMayHaveBeenUpdated(t *testing.T) {
+	e := collection.Evidence{Pages: 3, Records: 300, Again: 40, Replaced: 40, End: collection.EndMark}
+	want := "40 of 300 records replaced another record of the same walk: they were updated while it was under way, or `key` is not unique"
+	if got := e.Warnings(); len(got) != 1 || got[0].Text != want {
+		t.Errorf("Warnings() = %q, want %q", got, want)
+	}
+}
+
 // TestEvidence: what speaks against a pass being complete, what cannot be known
 // of it, and what a person should look at.
 func TestEvidence(t *testing.T) {

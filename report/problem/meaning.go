@@ -27,7 +27,7 @@ var shapeMeanings = map[collection.Shape]Meaning{
 var warningMeanings = map[collection.WarningCode][2]string{
 	collection.FarFewer:        {"a walk had less than half of the records that the walk before had", "look whether the provider deleted them; if not, look at the account and at `query`"},
 	collection.MaybeOnePage:    {"exactly as many records came as a page often holds, or as providers often give of a list at most", "if there are more, say with `page` how to read the next one, with `cap` of `windows` how many a window may have, or ask for smaller lists with `each` or `query`"},
-	collection.Overwritten:     {"many records of one walk replaced another record of the same walk", "look whether `key` is unique; if not, correct it and start the stream over"},
+	collection.Overwritten:     {"many records of one walk replaced another record of the same walk", "look whether `key` is unique: if not, correct it and start the stream over; if it is, these were updated while the walk was under way, as in one that took several runs, and nothing is missing"},
 	collection.MarkIgnored:     {"the provider sends records that are older than the run asked for, so that each run reads everything again", "look at `since`: its `param`, and how the provider reads the time"},
 	collection.RefusedBeside:   {"a page with records says that something failed", "look at the answer; if it is normal, say so with the rule that the warning names"},
 	collection.OrderChanges:    {"records came on two pages, unchanged, where none that were added explain it", "sort the list by an id (`query`), or if the provider cannot, read it with a cursor (`page`); `collect verify NAME --repair` brings what was left out"},
