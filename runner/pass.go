@@ -42,6 +42,10 @@ type task struct {
 // with a hundred thousand of them. A pass is done when one run has looked at every parent.
 func (r *Runner) pass(ctx context.Context, stream collection.Stream, checkpoint collection.Cursor) error {
 	home, current := r.home(stream), checkpoint
+	told, err := r.toldOfStale(ctx, stream, checkpoint)
+	if err != nil {
+		return inStream(stream, err)
+	}
 	if checkpoint.Done && r.anew || checkpoint == (collection.Cursor{}) {
 		n, _ := strconv.ParseInt(checkpoint.Version, 10, 64) // "" is pass 0
 		current = collection.Cursor{Version: strconv.FormatInt(n+1, 10)}
@@ -53,7 +57,7 @@ func (r *Runner) pass(ctx context.Context, stream collection.Stream, checkpoint 
 	r.passes(stream.Name, !current.Done)
 	defer r.passes(stream.Name, false)
 	waits := r.awaits(stream.Name)
-	p := &passage{stream: stream, home: home, at: current, begin: current.Token}
+	p := &passage{stream: stream, home: home, at: current, begin: current.Token, stale: stale{told: told}}
 	tasks := make(chan task)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {

@@ -14,20 +14,34 @@ const mostStale = 10_000
 // A stale is how many partitions that are collected once have a parent whose bytes were
 // stored after they were collected.
 type stale struct {
-	parents map[collection.Partition]int // how many parents stand for each
-	example string                       // the key of one of these parents
+	parents map[collection.Partition]int  // how many parents stand for each
+	fresh   map[collection.Partition]bool // those of a parent that changed since told
+	told    int64                         // the commit up to which a pass before told of them
+	example string                        // the key of one of these parents
 }
 
 func (s *stale) add(t task) {
 	if s.parents == nil {
-		s.parents, s.example = map[collection.Partition]int{}, t.parent
+		s.parents, s.fresh, s.example = map[collection.Partition]int{}, map[collection.Partition]bool{}, t.parent
 	}
 	if len(s.parents) < mostStale {
-		s.parents[t.at.Partition] = 0
+		s.parents[t.at.Partition], s.fresh[t.at.Partition] = 0, t.stored > s.told
 	}
 }
 
-// tellStale warns of partitions that are collected once and whose parents changed since.
+// toldOfStale returns the commit up to which a pass before told of stale partitions: the
+// one that began the pass which is done at checkpoint. A pass that stands in the middle
+// has told of none yet.
+func (r *Runner) toldOfStale(ctx context.Context, stream collection.Stream, checkpoint collection.Cursor) (int64, error) {
+	if !checkpoint.Done || stream.Refresh != collection.Once {
+		return 0, nil
+	}
+	done, err := r.Ledger.Checkpoint(ctx, r.home(stream))
+	return done.Begun(), err
+}
+
+// tellStale warns of partitions that are collected once and whose parents changed since,
+// if one of them changed after the pass before told of the others.
 // One that several parents stand for, as a user stands behind many tickets, is not meant: a
 // parent of it that is new looks the same here as one that changed.
 func (r *Runner) tellStale(ctx context.Context, p *passage) error {
@@ -50,13 +64,13 @@ func (r *Runner) tellStale(ctx context.Context, p *passage) error {
 			}
 		}
 	}
-	n := 0
-	for _, parents := range p.stale.parents {
+	n, fresh := 0, false
+	for partition, parents := range p.stale.parents {
 		if parents == 1 {
-			n++
+			n, fresh = n+1, fresh || p.stale.fresh[partition]
 		}
 	}
-	if n == 0 {
+	if !fresh {
 		return nil
 	}
 	parent, _, err := r.parent(ctx, p.stream.Parent, p.stale.example)

@@ -151,6 +151,9 @@ func TestADetailThatIsFetchedOnceIsToldToBeStale(t *testing.T) {
 				{nil, 4, ""},
 				{[]string{"item-001"}, 4, "1 record of `items` changed after its details were fetched. A detail of `details` is fetched once, so that these stay as they were. To have them fetched again when their records change: `each: …`; the next run then fetches each once more"},
 				{[]string{"item-003"}, 6, "2 records of `items` changed after their details were fetched. A detail of `details` is fetched once, so that these stay as they were. To have them fetched again when their records change: `each: …`; the next run then fetches each once more"},
+				{nil, 6, ""}, // it was said, and nothing changed since
+				{nil, 7, ""},
+				{[]string{"item-003"}, 7, "2 records of `items` changed after their details were fetched. A detail of `details` is fetched once, so that these stay as they were. To have them fetched again when their records change: `each: …`; the next run then fetches each once more"},
 			} {
 				for _, key := range of.changes {
 					c.bytes[key]++
