@@ -36,7 +36,7 @@ var reasons = map[collection.Reason]reasonRow{
 		"nothing to do; a longer --max-time takes more at once",
 	},
 	collection.RetryBudget: {
-		row{"E0406", LevelWaiting, ExitLater, NeedsTime, true, pressed("%s failed%s, and the run had no retries left")}, "run had no retries left",
+		row{"E0406", LevelWaiting, ExitLater, NeedsTime, true, writeNoRetries}, "run had no retries left",
 		"the provider failed or refused, and the run had used the retries that it was allowed: more would only have added to the load of the provider",
 		"nothing to do; if it comes back, look at the provider's status page",
 	},

@@ -454,6 +454,11 @@ func pressed(headline string) func(*Problem, error, Scene) {
 	}
 }
 
+func writeNoRetries(p *Problem, err error, sc Scene) {
+	pressed("%s failed%s, and the run had no retries left")(p, err, sc)
+	p.Note = "a run may repeat 50 requests that failed or were refused, or a fifth of its request cap if it has one, and one more for every 5 that succeeded"
+}
+
 func writeQuota(p *Problem, err error, sc Scene) {
 	why := "the provider's quota is used up"
 	p.Next = "the run after it is renewed continues by itself"

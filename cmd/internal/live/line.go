@@ -181,7 +181,11 @@ func plainLine(e collection.Event, style Style) string {
 		if !e.Budget.Axis.EndsRun() {
 			what = "used_up"
 		}
-		return line(priorityNotice, what).add("reason", string(e.Budget.Axis)).add("limit", words.Decimal(e.Budget.Limit)).String()
+		l := line(priorityNotice, what).add("reason", string(e.Budget.Axis)).add("limit", words.Decimal(e.Budget.Limit))
+		if e.Budget.Axis == collection.RetryBudget {
+			l = l.add("message", budgetWords(e.Budget))
+		}
+		return l.String()
 	case e.Ceiling != nil:
 		return line(priorityNotice, "budget").add("ordered", report.CeilingWords(e.Ceiling)).String()
 	case e.Kind == collection.WarningRaised:
