@@ -129,6 +129,9 @@ func For(k *gate.Constraint, held bool) Words {
 			row = r
 		}
 	}
+	if k.Name == gate.Learned && k.Blocks { // no request succeeds, however slowly they leave
+		row.Is = "the provider refuses, or gives no usable answer, at any pace"
+	}
 	if name := k.Basis.Name(); k.Name == gate.HoldOf && name != "" {
 		row.Name, row.Is = name, words.Clean(k.Basis.Words())
 	}

@@ -124,3 +124,16 @@ func TestSameOrders(t *testing.T) {
 		t.Error("two orders that hold the breaker are the same")
 	}
 }
+
+// TestRefusedAtAnyPace: where no request succeeds, however slowly they leave, speed is not
+// said to be the cause.
+func TestRefusedAtAnyPace(t *testing.T) {
+	for blocks, want := range map[bool]string{
+		false: "the provider refused, or gave no usable answer, when it was asked faster",
+		true:  "the provider refuses, or gives no usable answer, at any pace",
+	} {
+		if got := For(&gate.Constraint{Name: gate.Learned, PerSecond: 1, Blocks: blocks}, false).Is; got != want {
+			t.Errorf("blocks %t: %q, want %q", blocks, got, want)
+		}
+	}
+}
