@@ -67,6 +67,9 @@ func EvidenceWords(stream store.StreamState, lane store.LaneState) string {
 	if why := unswept(e); why != "" {
 		text += "; nothing was marked as deleted, since " + why
 	}
+	if e.Lacks > 0 {
+		text += fmt.Sprintf("; %s did not come: what the next walk lacks as well is marked as deleted", words.Counted(e.Lacks, "record that is stored", "records that are stored"))
+	}
 	return text
 }
 

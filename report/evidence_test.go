@@ -13,6 +13,14 @@ import (
 // from marking anything as deleted.
 func TestWhyAWalkMarkedNothing(t *testing.T) {
 	sweeps := collection.Evidence{Pass: 7, Pages: 3, Records: 30, Sweeps: true, End: collection.EndMark}
+	words := func(e collection.Evidence) string {
+		return report.EvidenceWords(store.StreamState{Stream: collection.Stream{Name: "tickets"}}, store.LaneState{Complete: true, Evidence: e})
+	}
+	lacks := sweeps
+	lacks.Lacks = 1
+	if got, want := words(lacks), "; 1 record that is stored did not come: what the next walk lacks as well is marked as deleted"; !strings.Contains(got, want) {
+		t.Errorf("a first walk without a record says %q, want %q", got, want)
+	}
 	for _, test := range []struct {
 		name   string
 		change func(*collection.Evidence)
@@ -30,7 +38,7 @@ func TestWhyAWalkMarkedNothing(t *testing.T) {
 	} {
 		e := sweeps
 		test.change(&e)
-		got := report.EvidenceWords(store.StreamState{Stream: collection.Stream{Name: "tickets"}}, store.LaneState{Complete: true, Evidence: e})
+		got := words(e)
 		_, why, _ := strings.Cut(got, "; nothing was marked as deleted, since ")
 		if why != test.want {
 			t.Errorf("%s: %q says %q, want %q", test.name, got, why, test.want)
