@@ -11,7 +11,7 @@ import (
 
 // The constants of announced limits.
 const (
-	disbelievedFor  = 100           // requests: what is announced is disbelieved for their time after a refusal, at least,
+	disbelievedFor  = 100           // requests: what is announced is disbelieved for their time after a refusal of what it promised, at least,
 	disbelievedMost = 4 * time.Hour // and at most
 	freshest        = time.Minute   // headers older than it are not followed
 	shortWindow     = 10 * time.Second
@@ -24,15 +24,15 @@ const (
 
 // A bulletin is what headers last said.
 type bulletin struct {
-	news    float64  // the pace that uses up what remains until it resets
-	told    Moment   // when they said so
-	gauges  []*gauge // the limits that are announced
-	usages  []*usage // those that are told in percent
-	thrift  float64  // the pace that the last of a budget allows; 0: any
-	thrifty Moment   // until then
-	doubted Moment   // they are not followed before
-	strikes int      // refusals while they were
-	short   *short   // the strictest of a few seconds; nil: none is known
+	news     float64       // the pace that uses up what remains until it resets
+	told     Moment        // when they said so
+	gauges   []*gauge      // the limits that are announced
+	usages   []*usage      // those that are told in percent
+	thrift   float64       // the pace that the last of a budget allows; 0: any
+	thrifty  Moment        // until then
+	doubted  Moment        // they are not followed before
+	doubtFor time.Duration // for which they were not the last time; 0: no refusal speaks against them
+	short    *short        // the strictest of a few seconds; nil: none is known
 }
 
 // announce reads the limits that o, the answer to d, announced: the pace that
@@ -256,7 +256,7 @@ func shortPace(limit, window float64, known bool) float64 {
 
 // endKnown reports whether the departures tell when the window ends.
 func (p *plateau) endKnown(now Moment) bool {
-	return p.short != nil && now >= p.short.others && p.strikes == 0
+	return p.short != nil && now >= p.short.others && p.doubtFor == 0
 }
 
 // silence returns how long to send nothing after o, which asks for some: as long as it
@@ -286,6 +286,9 @@ func (p *plateau) follow(now Moment) bool {
 		}
 		return false
 	}
+	if b.doubtFor > 0 && now-b.doubted > comebackSure*b.doubtFor {
+		b.doubtFor = 0
+	}
 	p.mode = following
 	was := p.pace()
 	p.r = max(slowest, b.news)
@@ -296,12 +299,46 @@ func (p *plateau) follow(now Moment) bool {
 	return true
 }
 
-// disbelieve stops following headers that did not prevent a refusal.
+// A keptDoubt is the saved form of the time for which headers are not followed.
+type keptDoubt struct {
+	For  time.Duration `json:"for_ns"`
+	Left time.Duration `json:"left_ns,omitempty"` // of it, when the provider was heard last
+}
+
+// keptDoubt returns what a later run should know of it; nil if no refusal speaks against what headers say.
+func (p *plateau) keptDoubt() *keptDoubt {
+	if p.doubtFor == 0 {
+		return nil
+	}
+	return &keptDoubt{p.doubtFor, max(0, p.doubted-cmp.Or(p.lastHeard(), p.settled))}
+}
+
+// doubts goes on with a doubt that was kept so long ago. What is left of it counts from the first request that is asked
+// for: see Next.
+func (b *bulletin) doubts(k *keptDoubt, age time.Duration) {
+	if k == nil {
+		return
+	}
+	b.doubtFor = max(0, min(k.For, disbelievedMost))
+	b.doubted = max(0, min(k.Left, disbelievedMost)-age)
+}
+
+// promised reports whether headers allow the pace at which o was refused: they are followed, or would be if they were
+// believed, and do not say that nothing is left.
+func (p *plateau) promised(o *Outcome, now Moment) bool {
+	if p.mode == following {
+		return true
+	}
+	spent := slices.ContainsFunc(o.Windows, func(q response.Quota) bool { return q.Unit == "" && q.Remaining == 0 })
+	return !spent && now < p.doubted && now-p.told <= freshest && p.news >= p.from
+}
+
+// disbelieve stops following headers that promised a pace which was refused: for the time of some requests at the pace
+// that was learned instead, and for twice as long as the last time.
 func (p *plateau) disbelieve(now Moment) {
 	b := &p.bulletin
-	span := max(disbelieved, disbelievedFor*interval(max(p.from, slowest)))
-	b.doubted = now + min(disbelievedMost, span<<min(b.strikes, 12))
-	b.strikes++
+	b.doubtFor = min(disbelievedMost, max(disbelieved, disbelievedFor*interval(max(p.target, slowest)), 2*b.doubtFor))
+	b.doubted = now + b.doubtFor
 	for _, g := range b.gauges {
 		g.length, g.raised, g.shown = g.told, false, false
 	}

@@ -12,7 +12,7 @@ func (p *plateau) backoff() *keptBackoff {
 		return nil
 	}
 	heard := p.lastHeard()
-	k := &keptBackoff{From: p.from, For: heard - p.at, Pause: max(0, p.pause-heard), Refused: p.tries, Asked: p.asked, Was: p.was, Burst: p.burst, Slow: p.slow, Lost: p.weak && !p.slow}
+	k := &keptBackoff{From: p.from, For: heard - p.at, Pause: max(0, p.pause-heard), Refused: p.tries, Asked: p.asked, Was: p.was, Burst: p.burst, Slow: p.slow, Lost: p.weak && !p.slow, Lied: p.lied}
 	switch n := len(p.levels); {
 	case p.was == recovering:
 		k.Goal = p.goalWas
@@ -37,7 +37,7 @@ func (p *plateau) goOn(k *keptBackoff, age time.Duration) {
 	p.blocked, p.before, p.weak, p.slow, p.spent = true, true, k.Slow || k.Lost, k.Slow, false
 	p.from, p.tries, p.asked = k.From, max(0, min(k.Refused, pauseDoublings)), max(0, min(k.Asked, banHolds))
 	p.carried, p.trying = 0, 0
-	p.was, p.goalWas = k.Was, k.Goal
+	p.was, p.goalWas, p.lied = k.Was, k.Goal, k.Lied
 	if !sane(k.Goal) {
 		p.goalWas = p.plateauOr(k.From)
 	}

@@ -27,6 +27,7 @@ type episode struct {
 	weak      bool          // nothing but bare 503s, or losses
 	slow      bool          // answers took nearly as long as what was lost: the provider is not away
 	spent     bool          // it began when nothing, or the last of a budget, was left, or others had all the places: it says nothing of the pace
+	lied      bool          // headers had promised the pace
 	outage    bool          // the one before looked like an outage
 	was       mode          // the mode in which it began,
 	tries     int32         // probes that were refused
@@ -83,9 +84,7 @@ func (p *plateau) block(o *Outcome, now Moment) {
 	p.at, p.failed, p.asked = now, now, max(0, o.Hold)
 	p.burst = p.burstRate(now)
 	p.weak, p.slow, p.tries, p.blocked, p.before = o.Weak, false, 0, true, false
-	if p.was == following && !o.Weak && !p.spent {
-		p.disbelieve(now)
-	}
+	p.lied = !o.Weak && !p.spent && p.promised(o, now)
 	p.fence = p.sent
 	if !p.spent {
 		p.r = max(slowest, min(p.r, p.from*decrease))
@@ -221,6 +220,9 @@ func (p *plateau) recover(now Moment) {
 		p.restart = p.was == startup && p.guesses == 1
 		p.tryLosses(known, now)
 		p.lones.over()
+	}
+	if p.lied {
+		p.disbelieve(now)
 	}
 }
 

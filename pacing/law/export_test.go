@@ -97,3 +97,6 @@ func (l Learner) Known(s Sent, o Outcome) bool { return l.p.Known(s.t, o) }
 
 func (l Learner) Keep() Memory                        { return l.p.Keep() }
 func (l Learner) Restore(m Memory, age time.Duration) { l.p.Restore(m, age) }
+
+// Doubted reports whether what is announced had promised what was refused.
+func (k *keptPlateau) Doubted() bool { return k.Doubt != nil }

@@ -91,6 +91,7 @@ type episodes struct {
 	Lones  *lones        `json:"lone_503s,omitempty"`      // their cause is not known yet
 	Losses float64       `json:"lost_share,omitempty"`     // of the requests, whatever the pace
 	Trial  *lossTrial    `json:"loss_trial,omitempty"`     // whether losses come from the pace, which is not known yet
+	Doubt  *keptDoubt    `json:"doubt,omitempty"`          // headers had promised what was refused
 }
 
 // A budget is an announced limit with a window of many minutes, which may be
@@ -158,6 +159,7 @@ type keptBackoff struct {
 	Burst   float64       `json:"burst_per_second,omitempty"`  // what was answered shortly before
 	Proven  float64       `json:"proven_per_second,omitempty"` // the highest level of a probe that held,
 	Tried   time.Duration `json:"tried_ns,omitempty"`          // and for how long the last one did
+	Lied    bool          `json:"promised,omitempty"`          // by headers
 }
 
 // A keptCount is the saved form of a count that no episode has ended. The next process

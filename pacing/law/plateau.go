@@ -139,6 +139,7 @@ func (p *plateau) Next(now Moment) (at Moment, open bool) {
 		p.tat, p.first, p.losses.counted = now+interval(p.pace()), now, now
 		p.done.cut = p.done.cut || p.heard && p.done.began == 0
 		p.done.began, p.done.until = p.done.began+now, p.done.until+now
+		p.doubted += now
 		if p.ended < 0 { // in a run before
 			p.ended += now
 		}

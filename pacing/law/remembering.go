@@ -65,6 +65,7 @@ func (p *plateau) Keep() Memory {
 		}
 		kp.Back = p.keptComeback()
 		kp.Block = p.prior // which is never changed
+		kp.Doubt = p.keptDoubt()
 		if p.dear > 0 {
 			kp.Missed = p.missed
 			kp.Dear, kp.Ago = p.dear, max(0, cmp.Or(p.lastHeard(), p.settled)-p.ended)
@@ -248,6 +249,7 @@ func (p *plateau) believe(kp keptPlateau, age time.Duration) {
 		p.late.goOn(kp.Usual, kp.Scatter)
 	}
 	p.comeback.goOn(kp.Back)
+	p.doubts(kp.Doubt, age)
 	if kp.Block.sane() {
 		p.prior = kp.Block
 	}
