@@ -55,6 +55,9 @@ func (p *plateau) announce(d *Ticket, o *Outcome, refused bool, now Moment) {
 			continue
 		}
 		p.trust.Spoke = true
+		if !refused {
+			p.rescale(q, now)
+		}
 		g := p.gauge(q, refused, now)
 		if g == nil {
 			continue
@@ -329,8 +332,7 @@ func (p *plateau) promised(o *Outcome, now Moment) bool {
 	if p.mode == following {
 		return true
 	}
-	spent := slices.ContainsFunc(o.Windows, func(q response.Quota) bool { return q.Unit == "" && q.Remaining == 0 })
-	return !spent && now < p.doubted && now-p.told <= freshest && p.news >= p.from
+	return exhaustedIn(o, nil) == nil && now < p.doubted && now-p.told <= freshest && p.news >= p.from
 }
 
 // disbelieve stops following headers that promised a pace which was refused: for the time of some requests at the pace
@@ -342,6 +344,48 @@ func (p *plateau) disbelieve(now Moment) {
 	for _, g := range b.gauges {
 		g.length, g.raised, g.shown = g.told, false, false
 	}
+}
+
+// An exhausted is an announced limit of which nothing was left when a pace was refused, so that what was learned from that
+// follows from it, also where no answer tells in which time it is granted anew.
+type exhausted struct {
+	Name  string  `json:"name,omitempty"`
+	Limit float64 `json:"limit"` // as answers told it, as a refusal may tell another one by that name; 0: none did
+}
+
+// exhaustedIn returns the limit of which o says that nothing is left, of which was is known; nil if there is none.
+func exhaustedIn(o *Outcome, was *exhausted) *exhausted {
+	i := slices.IndexFunc(o.Windows, func(q response.Quota) bool { return q.Unit == "" && q.Remaining == 0 && q.Limit >= 1 })
+	switch {
+	case i < 0 || len(o.Windows[i].Name) > nameMost:
+		return nil
+	case was != nil && was.Name == o.Windows[i].Name:
+		return was
+	}
+	return &exhausted{Name: o.Windows[i].Name}
+}
+
+// rescale changes what was learned by as much as the limit q was changed, if that is what it follows from. What was
+// counted is of another limit then. A small change is left to the probes.
+func (p *plateau) rescale(q *response.Quota, now Moment) {
+	if p.of == nil || q.Name != p.of.Name || q.Limit < 1 || p.mode == following || p.mode == drain {
+		return
+	}
+	by := q.Limit / p.of.Limit
+	if by < farApart && by*farApart > 1 {
+		return
+	}
+	first := p.of.Limit == 0
+	p.of = &exhausted{q.Name, q.Limit} // the one before may be kept
+	if first || p.target == 0 {
+		return
+	}
+	p.known, p.held = by*p.known, min(1, by)*p.held // more has not held yet
+	p.agreed, p.lower, p.every = 0, 0, probeLeast
+	p.tooFast, p.lone = 0, false // who tells the limit is not taken for one that grants much more
+	p.done.past = past{}
+	p.done.begin(now)
+	p.climb(by * p.target)
 }
 
 // usedUp reports whether the refusal o says that a window is used up, and so

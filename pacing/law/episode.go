@@ -84,7 +84,9 @@ func (p *plateau) block(o *Outcome, now Moment) {
 	p.at, p.failed, p.asked = now, now, max(0, o.Hold)
 	p.burst = p.burstRate(now)
 	p.weak, p.slow, p.tries, p.blocked, p.before = o.Weak, false, 0, true, false
-	p.lied = !o.Weak && !p.spent && p.promised(o, now)
+	if p.lied = false; !o.Weak && !p.spent {
+		p.lied, p.of = p.promised(o, now), exhaustedIn(o, p.of)
+	}
 	p.fence = p.sent
 	if !p.spent {
 		p.r = max(slowest, min(p.r, p.from*decrease))

@@ -29,12 +29,13 @@ type estimate struct {
 	bannedFor time.Duration // for so long, since it was last raised,
 	bannedAge time.Duration // and since the account was refused
 
-	first   Moment // when the first request was asked for
-	guesses int32  // episodes in a row without an estimate
-	refuted bool   // a plateau that a probe seemed to prove was refused
-	lower   int32  // episodes in a row that found less
-	agreed  int32  // episodes in a row that found the same
-	lone    bool   // the limit is of one count, and nothing was known before
+	first   Moment     // when the first request was asked for
+	guesses int32      // episodes in a row without an estimate
+	refuted bool       // a plateau that a probe seemed to prove was refused
+	lower   int32      // episodes in a row that found less
+	agreed  int32      // episodes in a row that found the same
+	lone    bool       // the limit is of one count, and nothing was known before
+	of      *exhausted // what it follows from; nil: not known
 }
 
 // measure learns the window from the length of the block: the smallest usual

@@ -74,6 +74,7 @@ type keptPlateau struct {
 	Slow    bool          `json:"slow_beyond,omitempty"`
 	Backoff *keptBackoff  `json:"backoff,omitempty"` // everything was refused
 	Count   *keptCount    `json:"count,omitempty"`   // of what was answered since the last episode
+	Of      *exhausted    `json:"used_up,omitempty"` // the announced limit that it follows from
 	trust
 	episodes
 	budget

@@ -81,3 +81,90 @@ func TestPromiseIsKeptAgain(t *testing.T) {
 		t.Errorf("it is limited by %q, and the announcement is doubted: %t, want %q and no doubt", k.By, k.Plateau.Doubted(), law.Headers)
 	}
 }
+
+// laravel counts from the first request of a minute. It tells the limit and what is left with each answer, and when
+// there is more only with a refusal.
+func laravel(limit func(law.Moment) float64) func(*provider) (law.Outcome, time.Duration) {
+	var ends law.Moment
+	used := 0.0
+	return func(p *provider) (law.Outcome, time.Duration) {
+		if p.now >= ends {
+			ends, used = p.now+time.Minute, 0
+		}
+		most := limit(p.now)
+		if used < most {
+			used++
+			return announced(granted(true), most, most-used, -1, 0), 40 * ms
+		}
+		o := announced(granted(false), most, 0, (ends-p.now).Truncate(s)+s, 0)
+		o.Hold = o.Windows[0].Reset
+		return o, 40 * ms
+	}
+}
+
+// TestAnnouncedLimitChanges: where no answer but a refusal tells a reset, the pace that refusals made known follows the
+// limit that is announced.
+func TestAnnouncedLimitChanges(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		from, to float64
+		after    time.Duration
+		restart  bool // a run of a minute after the other
+		within   time.Duration
+		refused  int // from then on
+	}{
+		{"ten times as much, soon", 60, 600, 3 * time.Minute, false, time.Minute, 0},
+		{"ten times as much", 60, 600, 20 * time.Minute, false, time.Minute, 0},
+		{"ten times as much, in short runs", 60, 600, 5 * time.Minute, true, 2 * time.Minute, 0},
+		{"twice as much", 60, 120, 10 * time.Minute, false, 30 * s, 0},
+		{"a tenth", 600, 60, 20 * time.Minute, false, 90 * s, 2},
+	} {
+		changes := time.Hour + tc.after
+		answer := laravel(func(now law.Moment) float64 {
+			if now < changes {
+				return tc.from
+			}
+			return tc.to
+		})
+		r := begin(t, &provider{}, law.Memory{}, time.Hour)
+		play := func(until law.Moment) (answered, refused int) {
+			for r.now < until {
+				if r.workers, r.answer = 1, answer; !tc.restart {
+					refused -= r.refused
+					return r.until(until), refused + r.refused
+				}
+				answered += r.until(r.now + 50*s)
+				refused += r.refused
+				r = begin(t, r.provider, r.law.Keep(), r.now+10*s)
+			}
+			return answered, refused
+		}
+		play(changes)
+		_, refused := play(changes + tc.within)
+		got, more := play(changes + tc.within + 2*time.Minute)
+		if got < int(1.6*tc.to) || refused+more > tc.refused {
+			t.Errorf("%s: after %v, %d requests are answered in two minutes, and %d were refused, want %.0f, and %d at most",
+				tc.name, tc.within, got, refused+more, 2*tc.to, tc.refused)
+		}
+	}
+}
+
+// TestAnnouncedLimitGrowsInVain: a limit that is announced to have grown, and has not, costs a refusal, and what was
+// known of it is found again.
+func TestAnnouncedLimitGrowsInVain(t *testing.T) {
+	r := begin(t, &provider{}, law.Memory{}, time.Hour)
+	answer := laravel(func(law.Moment) float64 { return 60 })
+	r.workers, r.answer = 1, func(p *provider) (law.Outcome, time.Duration) {
+		o, took := answer(p)
+		if p.now > time.Hour+10*time.Minute && o.Signal == law.Succeeded {
+			o.Windows[0].Limit, o.Windows[0].Remaining = 600, o.Windows[0].Remaining+540
+		}
+		return o, took
+	}
+	r.until(time.Hour + 10*time.Minute)
+	before := r.refused
+	r.until(time.Hour + 12*time.Minute)
+	if got := r.until(time.Hour + 17*time.Minute); got < 250 || r.refused > before+4 {
+		t.Errorf("after two minutes, %d requests are answered in five, and %d were refused, want 300, and 4 at most", got, r.refused-before)
+	}
+}

@@ -2,6 +2,7 @@ package law
 
 import (
 	"cmp"
+	"math"
 	"time"
 
 	"collect/pacing/response"
@@ -66,6 +67,7 @@ func (p *plateau) Keep() Memory {
 		kp.Back = p.keptComeback()
 		kp.Block = p.prior // which is never changed
 		kp.Doubt = p.keptDoubt()
+		kp.Of = p.of // which is never changed
 		if p.dear > 0 {
 			kp.Missed = p.missed
 			kp.Dear, kp.Ago = p.dear, max(0, cmp.Or(p.lastHeard(), p.settled)-p.ended)
@@ -198,6 +200,9 @@ func (p *plateau) Restore(m Memory, age time.Duration) bool {
 	}
 	if kp.Long >= response.BudgetFrom {
 		p.gauges = append(p.gauges, &gauge{name: kp.Name, told: kp.Long})
+	}
+	if kp.Of != nil && kp.Of.Limit >= 0 && !math.IsInf(kp.Of.Limit, 0) {
+		p.of = kp.Of
 	}
 	p.believe(kp, age)
 	if kp.Limit > 0 || kp.Slow || p.guessed() {
