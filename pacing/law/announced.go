@@ -13,6 +13,7 @@ import (
 const (
 	disbelievedFor  = 100           // requests: what is announced is disbelieved for their time after a refusal of what it promised, at least,
 	disbelievedMost = 4 * time.Hour // and at most
+	grownFor        = 8             // answers in a row that tell more of a limit: it grew
 	freshest        = time.Minute   // headers older than it are not followed
 	shortWindow     = 10 * time.Second
 	budgetLast      = 5 * time.Second // what is left of a budget lasts for it at least, or until its reset
@@ -365,22 +366,27 @@ func exhaustedIn(o *Outcome, was *exhausted) *exhausted {
 	return &exhausted{Name: o.Windows[i].Name}
 }
 
-// rescale changes what was learned by as much as the limit q was changed, if that is what it follows from. What was
-// counted is of another limit then. A small change is left to the probes.
+// rescale raises what was learned by as much as the limit q grew, if that is what it follows from, and as many answers
+// in a row say so: providers tell the limits of different addresses by one name. So it follows a growth once, and leaves
+// a limit that shrinks to refusals, and one that grows by little to the probes. What was counted is of the old limit then.
 func (p *plateau) rescale(q *response.Quota, now Moment) {
 	if p.of == nil || q.Name != p.of.Name || q.Limit < 1 || p.mode == following || p.mode == drain {
 		return
 	}
 	by := q.Limit / p.of.Limit
-	if by < farApart && by*farApart > 1 {
+	if by < farApart {
+		p.grown = 0
 		return
 	}
 	first := p.of.Limit == 0
-	p.of = &exhausted{q.Name, q.Limit} // the one before may be kept
+	if p.grown++; !first && p.grown < grownFor {
+		return
+	}
+	p.of, p.grown = &exhausted{q.Name, q.Limit}, 0 // the one before may be kept
 	if first || p.target == 0 {
 		return
 	}
-	p.known, p.held = by*p.known, min(1, by)*p.held // more has not held yet
+	p.known *= by
 	p.agreed, p.lower, p.every = 0, 0, probeLeast
 	p.tooFast, p.lone = 0, false // who tells the limit is not taken for one that grants much more
 	p.done.past = past{}

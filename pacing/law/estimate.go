@@ -36,6 +36,7 @@ type estimate struct {
 	agreed  int32      // episodes in a row that found the same
 	lone    bool       // the limit is of one count, and nothing was known before
 	of      *exhausted // what it follows from; nil: not known
+	grown   int8       // answers in a row that told much more of it
 }
 
 // measure learns the window from the length of the block: the smallest usual

@@ -117,7 +117,6 @@ func TestAnnouncedLimitChanges(t *testing.T) {
 		{"ten times as much", 60, 600, 20 * time.Minute, false, time.Minute, 0},
 		{"ten times as much, in short runs", 60, 600, 5 * time.Minute, true, 2 * time.Minute, 0},
 		{"twice as much", 60, 120, 10 * time.Minute, false, 30 * s, 0},
-		{"a tenth", 600, 60, 20 * time.Minute, false, 90 * s, 2},
 	} {
 		changes := time.Hour + tc.after
 		answer := laravel(func(now law.Moment) float64 {
@@ -166,5 +165,27 @@ func TestAnnouncedLimitGrowsInVain(t *testing.T) {
 	r.until(time.Hour + 12*time.Minute)
 	if got := r.until(time.Hour + 17*time.Minute); got < 250 || r.refused > before+4 {
 		t.Errorf("after two minutes, %d requests are answered in five, and %d were refused, want 300, and 4 at most", got, r.refused-before)
+	}
+}
+
+// TestAnnouncedLimitsOfTwoAddresses: where one address in every three, or 21, has a limit, and the others tell a larger
+// one by the same name, that one did not grow.
+func TestAnnouncedLimitsOfTwoAddresses(t *testing.T) {
+	for every, least := range map[int]int{3: 800, 21: 5500} {
+		r := begin(t, &provider{}, law.Memory{}, time.Hour)
+		limited, n := laravel(func(law.Moment) float64 { return 60 }), 0
+		r.workers, r.answer = 1, func(p *provider) (law.Outcome, time.Duration) {
+			if n++; n%every == 0 {
+				return limited(p)
+			}
+			return announced(granted(true), 6000, 5900, -1, 0), 20 * ms
+		}
+		r.until(time.Hour + 5*time.Minute)
+		for range 5 {
+			before := r.refused
+			if got := r.until(r.now + 5*time.Minute); got < least || r.refused-before > 4 {
+				t.Errorf("one of %d: %d requests are answered in five minutes, and %d are refused, want %d, and 4 at most", every, got, r.refused-before, least)
+			}
+		}
 	}
 }
