@@ -108,6 +108,14 @@ func TestVerdictSentences(t *testing.T) {
 	if got, want := told.Verdict(), "waiting: tickets goes on later: it says that the quota daily is used up. What was saved is safe."; got != want {
 		t.Errorf("with a quota that is used up: %q, want %q", got, want)
 	}
+	long := paused()
+	long.Outcome, long.Ended, long.AsOf = collection.Complete, noon, noon.Add(-8*time.Minute)
+	if got, want := long.Verdict(), "complete: tickets is up to date as of 11:52 UTC, 559,000 records new or changed."; got != want {
+		t.Errorf("of a list that was read long before the end: %q, want %q", got, want)
+	}
+	if long.AsOf = noon.Add(-time.Minute); strings.Contains(long.Verdict(), "as of") {
+		t.Errorf("of a list that was read a minute before the end: %q", long.Verdict())
+	}
 	tests := []struct {
 		outcome     collection.Outcome
 		reason      collection.Reason

@@ -55,7 +55,7 @@ func (r *Run) Conclude(ctx context.Context, ended Ended) (Conclusion, error) {
 	for _, stream := range streams {
 		sum.Views = append(sum.Views, stream.View)
 	}
-	sum.Doubts = report.Doubts(streams, run.Lane)
+	sum.Doubts, sum.AsOf = report.Doubts(streams, run.Lane), report.AsOf(report.Status{Streams: streams, Selected: r.Streams()}.Collected(), run.Lane)
 	success := run.Outcome == collection.Complete || run.Outcome == collection.NothingNew
 	if run.Lane == collection.Incremental && success {
 		sum.Left = report.LeftToNext(report.Status{Streams: streams, Selected: r.Streams()}.Collected(), sum.Ended)

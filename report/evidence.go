@@ -111,6 +111,20 @@ func LeftToNext(streams []store.StreamState, now time.Time) string {
 	return fmt.Sprintf("changes in %s since %s are left to the next run", strings.Join(names, ", "), words.At(since, now))
 }
 
+// AsOf returns when the oldest of the newest walks of a lane began, of the streams that are asked for in each run; zero if there is none.
+func AsOf(streams []store.StreamState, lane collection.Lane) (asOf time.Time) {
+	for _, stream := range streams {
+		l := LaneOf(stream, lane)
+		if !l.Complete || l.Began.IsZero() || stream.Parent != "" && stream.Refresh != collection.EachRun {
+			continue
+		}
+		if asOf.IsZero() || l.Began.Before(asOf) {
+			asOf = l.Began
+		}
+	}
+	return asOf
+}
+
 // unseen reports whether the walk of a stream began in an earlier run than the one
 // that last committed a slice of streams: the stream is complete as of then.
 // Details that are collected once, or when their parent changed, are as new as

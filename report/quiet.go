@@ -104,6 +104,9 @@ func TroubleWords(run collection.Run) string {
 	if run.Reason != "" {
 		return problem.Brief(run.Reason)
 	}
+	if run.ExitCode == problem.ExitLater { // the other ways to this code have a reason, or no run
+		return "pieces are owed that the provider could not give"
+	}
 	i := slices.IndexFunc(problem.ExitCodes, func(c problem.ExitCode) bool { return c.Code == run.ExitCode })
 	if i < 0 {
 		return fmt.Sprintf("exit code %d", run.ExitCode)

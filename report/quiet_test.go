@@ -111,6 +111,7 @@ func TestTroubleWords(t *testing.T) {
 		want string
 	}{
 		{collection.Run{ExitCode: problem.ExitRefused, Reason: collection.Auth}, "credential was rejected"},
+		{collection.Run{ExitCode: problem.ExitLater}, "pieces are owed that the provider could not give"},
 		{collection.Run{ExitCode: problem.ExitBug}, "a bug in collect"},
 		{collection.Run{ExitCode: 99}, "exit code 99"},
 	} {

@@ -51,10 +51,11 @@ type Summary struct {
 	Limit      gate.Status // of the pace, at the end
 	Accounts   []Account   // where several took turns
 	RequestCap int64
-	State      string   // path of the database, as people write it
-	Views      []string // SQL views of the streams
-	Doubts     string   // what cannot be known of a complete walk
-	Left       string   // the changes left to the next run, if an earlier run began what this one finished
+	State      string    // path of the database, as people write it
+	Views      []string  // SQL views of the streams
+	Doubts     string    // what cannot be known of a complete walk
+	AsOf       time.Time // when the oldest of the walks began that the run rests on; zero: not known
+	Left       string    // the changes left to the next run, if an earlier run began what this one finished
 }
 
 // SummaryOf returns the summary of run; what the run does not know is left to
@@ -78,6 +79,17 @@ func (s Summary) Verdict() string {
 	return verdict
 }
 
+// justNow is for how long a run that comes to its end may have looked at a list before, and be up to date.
+const justNow = time.Minute
+
+// asOf says since when a list was not looked at, where that is longer than just now.
+func (s Summary) asOf() string {
+	if s.AsOf.IsZero() || s.Ended.Sub(s.AsOf) <= justNow {
+		return ""
+	}
+	return " as of " + words.At(s.AsOf, s.Ended)
+}
+
 func (s Summary) outcomeWords() string {
 	name, provider := words.Clean(s.Connector), words.Clean(s.Provider)
 	if provider == "" {
@@ -91,7 +103,7 @@ func (s Summary) outcomeWords() string {
 		if s.Doubts != "" {
 			return fmt.Sprintf("complete as far as %s can tell: %s. %s new or changed.", provider, s.Doubts, words.Counted(s.This.Changed, "record", "records"))
 		}
-		return fmt.Sprintf("complete: %s is up to date, %s new or changed.", name, words.Counted(s.This.Changed, "record", "records"))
+		return fmt.Sprintf("complete: %s is up to date%s, %s new or changed.", name, s.asOf(), words.Counted(s.This.Changed, "record", "records"))
 	case collection.NothingNew:
 		if s.Left != "" {
 			return fmt.Sprintf("nothing new: %s finished the walk that was begun; %s.", name, s.Left)
