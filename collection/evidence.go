@@ -442,8 +442,7 @@ func (e Evidence) Warnings() (warnings []Warning) {
 		warnings = append(warnings, Warning{Overwritten, fmt.Sprintf("%d of %d records replaced another record of the same walk: they were updated while it was under way, or `key` is not unique", e.Replaced, e.Records)})
 	}
 	// Records that were made in front of others move these to the start of the next page, and a total tells what is missing.
-	// A page that is asked for from a mark has the last records of the page before.
-	if e.Strayed > 0 && !e.counts() && (e.Counted || !e.Partial) {
+	if e.Strayed > 0 && !e.counts() {
 		warnings = append(warnings, Warning{OrderChanges, fmt.Sprintf("%d of %d records came on two pages, unchanged, and not where records that were added would have moved them: the list has them twice, or its order changes from one request to the next, so that others are left out. Sort it by an id (`query`)", e.Strayed, e.Records)})
 	}
 	// Nothing shows whether these moved, or share their keys with others that are gone now.
