@@ -127,7 +127,7 @@ type Evidence struct {
 	Sweeps   bool   `json:"sweeps,omitempty"`  // the pass asked for everything, in a stream that sweeps; see Sweep
 	Hidden   int64  `json:"hidden,omitempty"`  // records in quarantine that may be stored ones
 	Prior    int64  `json:"prior,omitempty"`   // the commit that began the walk before, if that one was sound, too
-	Lacks    int64  `json:"lacks,omitempty"`   // records that the pass did not show, and that the next one marks if it does not either
+	Lacks    int64  `json:"lacks,omitempty"`   // records that the newest walk without a gap did not show, and that a later one may mark
 	Lost     int64  `json:"lost,omitempty"`    // records that a sweep would mark, and a person has to accept
 	Living   int64  `json:"living,omitempty"`  // of how many that the stream has
 	Refuted  int64  `json:"refuted,omitempty"` // passes in a row that ended in a contradiction
@@ -142,15 +142,16 @@ func (e Evidence) Distinct() int64 { return e.Records - e.Again }
 // those that are [Evidence.IsLater], and those with the same bytes that stand behind a record which had not come before.
 type Redelivered struct{ Again, Replaced, Later, Strayed int64 }
 
-// Count counts record i of a slice, of which e is the evidence before.
-func (n *Redelivered) Count(i int, r *Record, same bool, e *Evidence) {
+// Count counts r, whose bytes are the same as before or not, and which stands behind one that had not come before, or
+// does not. e is the evidence before the slice.
+func (n *Redelivered) Count(r *Record, same, behind bool, e *Evidence) {
 	switch {
 	case !same && e.IsLater(r):
 		n.Later++
 		fallthrough
 	case !same:
 		n.Replaced++
-	case n.Again < int64(i):
+	case behind:
 		n.Strayed++
 	}
 	n.Again++
@@ -190,8 +191,8 @@ func (e Evidence) With(sl *Slice, commit, stored int64, again Redelivered) Evide
 			}
 		}
 		// No walk from a mark asks again for what the one before may have passed by, and no window for another one's.
-		unsure := (sl.Told.Partial || sl.Told.Window && !sl.From.Done) && e.Doubt() == noTotal
-		e = Evidence{Pass: commit, Before: before, Whole: whole, Refuted: e.Refuted, Window: sl.Told.Window, Unsure: unsure, Prior: prior, Filled: filled}
+		unsure := (sl.Told.Partial || sl.Told.Window && !sl.From.Done) && (e.Unsure || e.Records > 0 && e.Doubt() != "")
+		e = Evidence{Pass: commit, Before: before, Whole: whole, Refuted: e.Refuted, Window: sl.Told.Window, Unsure: unsure, Prior: prior, Filled: filled, Lacks: e.Lacks}
 	}
 	if e.Pass == 0 {
 		e.Holes++ // the pages before this one are not known
@@ -222,7 +223,9 @@ func (e Evidence) With(sl *Slice, commit, stored int64, again Redelivered) Evide
 	e.Feed = sl.Told.Feed
 	e.Cut, e.Expect = sl.Told.Cut, sl.Told.Expect
 	e.Partial, e.Tied, e.End = sl.Told.Partial, sl.Told.Tie, sl.Told.End
-	e.Pages++
+	if !sl.Told.Within {
+		e.Pages++
+	}
 	e.Records += int64(len(sl.Records)+len(sl.Rejected)) + sl.Told.Left
 	e.Stored = stored
 	if len(sl.Rejected) > 0 {
@@ -261,6 +264,9 @@ func (e Evidence) Judged(sl *Slice) (Evidence, Cursor) {
 func (e Evidence) Following(sl *Slice, sweeps bool) Evidence {
 	whole := sweeps && !sl.Told.Partial && !sl.Told.Window
 	e.Sweeps = whole && (e.Sweeps || sl.BeginsPass())
+	if !sweeps {
+		e.Lacks = 0
+	}
 	for _, r := range sl.Rejected {
 		if e.Sweeps && r.Reason != KeyCollision { // of two with one key, the other one is stored
 			e.Hidden++
@@ -379,6 +385,18 @@ func (e Evidence) moved() string {
 	return ""
 }
 
+// Changed reports whether what contradicts is that the list changed while it was read: a walk of a quieter hour may
+// have all. A total of pages that counts up may be the number of the page.
+func (e Evidence) Changed() bool {
+	switch {
+	case e.Tied && e.Again > e.Replaced:
+		return false
+	case e.moved() != "":
+		return true
+	}
+	return e.Cut == "" && e.short() != "" && e.Total != e.First && !(e.InPages && e.Total > e.First)
+}
+
 // short says that fewer records came than the provider told.
 //
 // What is asked for from a mark may be told with the total of everything. It is
@@ -419,15 +437,15 @@ func (e Evidence) Doubt() string {
 	case e.Open && (e.By == "" || e.InPages):
 		return "an answer that does not say where it ends"
 	case e.Unsure:
-		return noTotal
+		return NoTotal
 	case !e.Counted || e.Pages <= 1 || e.Seams > 0 || e.counts():
 		return ""
 	}
-	return noTotal
+	return NoTotal
 }
 
-// noTotal is the doubt of a walk in which a record may have moved to a page that was read.
-const noTotal = "no total"
+// NoTotal is the [Evidence.Doubt] of a walk in which a record may have moved to a page that was read.
+const NoTotal = "no total"
 
 // Warnings returns what a person should look at after a complete walk.
 func (e Evidence) Warnings() (warnings []Warning) {

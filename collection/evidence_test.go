@@ -109,6 +109,27 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
+// TestChanged: that a list changed while it was read is said where that is what contradicts, and nothing else.
+func TestChanged(t *testing.T) {
+	const end = collection.EndEmpty
+	for _, test := range []struct {
+		name string
+		e    collection.Evidence
+		want bool
+	}{
+		{"the total fell", collection.Evidence{Pages: 2, Records: 12, Fell: 1, By: "x", First: 12, Total: 11, Counted: true, End: end}, true},
+		{"the total fell, and less came than it said", collection.Evidence{Pages: 2, Records: 10, Fell: 1, By: "x", First: 12, Total: 11, End: end}, true},
+		{"less came than the total", collection.Evidence{Pages: 2, Records: 10, By: "x", First: 12, Total: 12, End: end}, false},
+		{"less than expected, and one was updated", collection.Evidence{Pages: 2, Records: 4, Again: 1, Replaced: 1, Later: 1, Expect: collection.Expectation{Least: 5}, End: end}, false},
+		{"cut off, and the total rose", collection.Evidence{Pages: 2, Records: 13, By: "x", First: 12, Total: 13, Cut: "it is cut", End: end}, false},
+		{"the number of the page", collection.Evidence{Pages: 2, Records: 20, InPages: true, By: "x", First: 1, Total: 2, End: end}, false},
+	} {
+		if got := test.e.Changed(); got != test.want {
+			t.Errorf("%s: changed is %t, want %t", test.name, got, test.want)
+		}
+	}
+}
+
 // TestADoubtThatNoWalkSettles: what a walk of numbered pages may have passed by is asked for again by a walk of the whole
 // list, and not by one from a mark.
 func TestADoubtThatNoWalkSettles(t *testing.T) {
@@ -123,6 +144,8 @@ func TestADoubtThatNoWalkSettles(t *testing.T) {
 		{"page 2", collection.Slice{From: collection.Cursor{Token: "2"}, Next: done, Told: collection.Told{Counted: true, End: collection.EndEmpty}}, "no total"},
 		{"from its mark", collection.Slice{From: done, Next: done, Told: collection.Told{First: true, Counted: true, Partial: true, End: collection.EndEmpty}}, "no total"},
 		{"from its mark, again", collection.Slice{From: done, Next: done, Told: collection.Told{First: true, Counted: true, Partial: true, End: collection.EndEmpty}}, "no total"},
+		{"from its mark, and nothing came", collection.Slice{From: done, Next: done, Told: collection.Told{First: true, Counted: true, Partial: true, Open: true, End: collection.EndEmpty}}, "an answer that does not say where it ends"},
+		{"from its mark, once more", collection.Slice{From: done, Next: done, Told: collection.Told{First: true, Counted: true, Partial: true, End: collection.EndEmpty}}, "no total"},
 		{"all of it, on one page", collection.Slice{From: done, Next: done, Told: collection.Told{First: true, Counted: true, End: collection.EndEmpty}}, ""},
 		{"from its mark", collection.Slice{From: done, Next: done, Told: collection.Told{First: true, Counted: true, Partial: true, End: collection.EndEmpty}}, ""},
 	} {

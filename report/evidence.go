@@ -20,6 +20,8 @@ type evidenceLine struct {
 	Distinct int64   `json:"distinct"` // keys
 	Again    int64   `json:"again"`    // records whose key came before in the pass
 	Replaced int64   `json:"replaced"` // of these, records with other bytes
+	Strayed  int64   `json:"strayed"`  // of those that came before, records with the same bytes, behind one of their page that had not
+	Lacks    int64   `json:"lacks"`    // stored records that did not come: what the next walk lacks as well is marked as deleted
 	Total    *int64  `json:"total"`    // that the provider told last; null: none
 	First    *int64  `json:"first_total"`
 	By       *string `json:"total_told_by"`
@@ -35,7 +37,7 @@ func evidenceLineOf(e collection.Evidence) *evidenceLine {
 		return nil
 	}
 	line := &evidenceLine{
-		Pages: e.Pages, Records: e.Records, Distinct: e.Distinct(), Again: e.Again, Replaced: e.Replaced,
+		Pages: e.Pages, Records: e.Records, Distinct: e.Distinct(), Again: e.Again, Replaced: e.Replaced, Strayed: e.Strayed, Lacks: e.Lacks,
 		By: jsonout.Text(e.By), Fell: e.Fell, Seams: e.Seams, Torn: e.Torn, End: jsonout.Text(string(e.End)), Doubt: jsonout.Text(e.Doubt()),
 	}
 	if e.By != "" {
@@ -87,7 +89,7 @@ func unswept(e collection.Evidence) string {
 	case e.Open:
 		return "an answer did not say where it ends"
 	case e.Strayed > 0:
-		return "the order of the list changes"
+		return words.Counted(e.Strayed, "record", "records") + " came on two pages: the order of the list changes, or it has them twice"
 	}
 	return words.Counted(e.Again, "record", "records") + " came twice, so that others may have moved to a page that was read before"
 }

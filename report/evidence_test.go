@@ -33,7 +33,7 @@ func TestWhyAWalkMarkedNothing(t *testing.T) {
 		{"an open end", func(e *collection.Evidence) { e.Open = true }, "an answer did not say where it ends"},
 		{"numbered, and none came twice", func(e *collection.Evidence) { e.Counted = true }, ""},
 		{"numbered, and some came twice", func(e *collection.Evidence) { e.Counted, e.Again = true, 4 }, "4 records came twice, so that others may have moved to a page that was read before"},
-		{"the order changes", func(e *collection.Evidence) { e.Again, e.Strayed = 4, 1 }, "the order of the list changes"},
+		{"the order changes", func(e *collection.Evidence) { e.Again, e.Strayed = 4, 1 }, "1 record came on two pages: the order of the list changes, or it has them twice"},
 		{"by cursor, and some came twice", func(e *collection.Evidence) { e.Again = 4 }, ""},
 	} {
 		e := sweeps

@@ -161,7 +161,7 @@ func (p *passage) begins(t task) {
 	p.flight = append(p.flight, t)
 }
 
-// ends notes that a partition needs nothing more of this pass: it is collected, or a gap owes it.
+// ends notes that a partition needs nothing more of this run.
 func (p *passage) ends(t task) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -303,8 +303,9 @@ func (r *Runner) unsettled(ctx context.Context, p *passage, parents []collection
 		case collection.WhenChanged:
 			// A version may be as coarse as a day. A walk that began before the
 			// parent's bytes were stored belongs to the bytes before them. What one
-			// walk lacks, another one has to lack, too.
-			collected = collected && states[i].Checkpoint.Begun() > t.stored && states[i].Checkpoint.Evidence.Lacks == 0
+			// walk lacks, one of a later run has to lack, too.
+			last := states[i].Checkpoint
+			collected = collected && last.Begun() > t.stored && (last.Evidence.Lacks == 0 || last.Epoch == r.Ledger.Epoch())
 		}
 		if lost || !collected && !states[i].Owed {
 			open = append(open, t)

@@ -224,25 +224,13 @@ func refuted(e collection.Evidence) error {
 	switch {
 	case e.Lost > 0:
 		stop.Reason = collection.SchemaDrift // a person can accept it
-	case changed(e):
+	case e.Changed():
 		stop.Err = collection.ErrListChanged
 	}
 	if e.Refuted < mostRefuted {
 		stop.Err = errAgain
 	}
 	return stop
-}
-
-// changed reports whether the pass saw that the list changed while it was read. A total
-// of pages that counts up may be the number of the page.
-func changed(e collection.Evidence) bool {
-	switch {
-	case e.Tied:
-		return false
-	case e.Torn > 0, e.Fell > 0, e.Later > 0:
-		return true
-	}
-	return e.By != "" && e.Total != e.First && !(e.InPages && e.Total > e.First)
 }
 
 var (

@@ -85,6 +85,7 @@ func (c *comparison) hash(text string) uint64 { return max(1, maphash.String(c.s
 func (c *comparison) delivered(sl *collection.Slice, pass int64, before collection.Evidence) (again collection.Redelivered) {
 	c.rejected += int64(len(sl.Rejected))
 	from := c.hash(string(sl.Partition))
+	fresh := false // one before had not come before in the pass
 	for i := range sl.Records {
 		r := &sl.Records[i]
 		if r.Deleted {
@@ -95,8 +96,9 @@ func (c *comparison) delivered(sl *collection.Slice, pass int64, before collecti
 		if at.delivered == 0 {
 			c.distinct++
 		} else if at.pass == pass {
-			again.Count(i, r, at.delivered == sum, &before)
+			again.Count(r, at.delivered == sum, fresh, &before)
 		}
+		fresh = fresh || at.delivered == 0 || at.pass != pass && at.from == from
 		if at.delivered != 0 && at.from != from && at.delivered != sum {
 			c.shared[h] = true
 		}

@@ -40,7 +40,7 @@ func (v *verification) tell(ctx context.Context, l *ledger, told *report.Verific
 			told.Why += ": " + problem.Brief(told.Reason)
 		}
 	}
-	if doubt := l.places[l.at].Evidence.Doubt(); doubt == "no total" {
+	if doubt := l.places[l.at].Evidence.Doubt(); doubt == collection.NoTotal {
 		told.Unsure = "the pages are numbered and no total is told, so that a record may have moved from one page to another unseen"
 	}
 	whole := func(p collection.Partition) bool {

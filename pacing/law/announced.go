@@ -306,7 +306,7 @@ func (p *plateau) follow(now Moment) bool {
 // A keptDoubt is the saved form of the time for which headers are not followed.
 type keptDoubt struct {
 	For  time.Duration `json:"for_ns"`
-	Left time.Duration `json:"left_ns,omitempty"` // of it, when the provider was heard last
+	Left time.Duration `json:"left_ns,omitempty"` // of it, when the provider was heard last; less than 0: they are followed for so long since
 }
 
 // keptDoubt returns what a later run should know of it; nil if no refusal speaks against what headers say.
@@ -314,7 +314,7 @@ func (p *plateau) keptDoubt() *keptDoubt {
 	if p.doubtFor == 0 {
 		return nil
 	}
-	return &keptDoubt{p.doubtFor, max(0, p.doubted-cmp.Or(p.lastHeard(), p.settled))}
+	return &keptDoubt{p.doubtFor, p.doubted - cmp.Or(p.lastHeard(), p.settled)}
 }
 
 // doubts goes on with a doubt that was kept so long ago. What is left of it counts from the first request that is asked
@@ -324,7 +324,9 @@ func (b *bulletin) doubts(k *keptDoubt, age time.Duration) {
 		return
 	}
 	b.doubtFor = max(0, min(k.For, disbelievedMost))
-	b.doubted = max(0, min(k.Left, disbelievedMost)-age)
+	if b.doubted = max(k.Left, -comebackSure*disbelievedMost); k.Left > 0 { // the time between two runs follows nothing
+		b.doubted = max(0, min(k.Left, disbelievedMost)-age)
+	}
 }
 
 // promised reports whether headers allow the pace at which o was refused: they are followed, or would be if they were
@@ -352,6 +354,7 @@ func (p *plateau) disbelieve(now Moment) {
 type exhausted struct {
 	Name  string  `json:"name,omitempty"`
 	Limit float64 `json:"limit"` // as answers told it, as a refusal may tell another one by that name; 0: none did
+	Pace  float64 `json:"pace"`  // that was learned of it then, a second
 }
 
 // exhaustedIn returns the limit of which o says that nothing is left, of which was is known; nil if there is none.
@@ -367,10 +370,15 @@ func exhaustedIn(o *Outcome, was *exhausted) *exhausted {
 }
 
 // rescale raises what was learned by as much as the limit q grew, if that is what it follows from, and as many answers
-// in a row say so: providers tell the limits of different addresses by one name. So it follows a growth once, and leaves
-// a limit that shrinks to refusals, and one that grows by little to the probes. What was counted is of the old limit then.
+// in a row say so: providers tell the limits of different addresses by one name. So it follows a limit that grows beyond
+// all that was told, and leaves one that shrinks to refusals, and one that grows by little to the probes. What was
+// counted is of the old limit then.
 func (p *plateau) rescale(q *response.Quota, now Moment) {
-	if p.of == nil || q.Name != p.of.Name || q.Limit < 1 || p.mode == following || p.mode == drain {
+	if p.of == nil || q.Name != p.of.Name || q.Limit < 1 || p.blocked || p.mode == following || p.mode == drain || p.target == 0 {
+		return
+	}
+	if p.of.Limit == 0 {
+		p.of = &exhausted{q.Name, q.Limit, p.target} // the one before may be kept
 		return
 	}
 	by := q.Limit / p.of.Limit
@@ -378,20 +386,20 @@ func (p *plateau) rescale(q *response.Quota, now Moment) {
 		p.grown = 0
 		return
 	}
-	first := p.of.Limit == 0
-	if p.grown++; !first && p.grown < grownFor {
+	if p.grown++; p.grown < grownFor {
 		return
 	}
-	p.of, p.grown = &exhausted{q.Name, q.Limit}, 0 // the one before may be kept
-	if first || p.target == 0 {
+	pace := by * min(p.of.Pace, p.target)
+	p.of, p.grown = &exhausted{q.Name, q.Limit, pace}, 0
+	if pace <= p.target {
 		return
 	}
-	p.known *= by
+	p.known *= pace / p.target
 	p.agreed, p.lower, p.every = 0, 0, probeLeast
 	p.tooFast, p.lone = 0, false // who tells the limit is not taken for one that grants much more
 	p.done.past = past{}
 	p.done.begin(now)
-	p.climb(by * p.target)
+	p.climb(pace)
 }
 
 // usedUp reports whether the refusal o says that a window is used up, and so

@@ -223,7 +223,7 @@ func (p *plateau) recover(now Moment) {
 		p.tryLosses(known, now)
 		p.lones.over()
 	}
-	if p.lied {
+	if p.lied && p.target > 0 { // else it was not refused for its pace
 		p.disbelieve(now)
 	}
 }

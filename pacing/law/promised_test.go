@@ -82,6 +82,26 @@ func TestPromiseIsKeptAgain(t *testing.T) {
 	}
 }
 
+// TestADoubtFadesInShortRuns: for how long headers were followed without a refusal counts over runs.
+func TestADoubtFadesInShortRuns(t *testing.T) {
+	const over = time.Hour + 20*s
+	answer := ofAnAccount(func(now law.Moment) float64 {
+		if now < over {
+			return 10
+		}
+		return 1e6
+	})
+	r := begin(t, &provider{}, law.Memory{}, time.Hour)
+	for r.now < over+2*time.Hour {
+		r.workers, r.answer = 1, answer
+		r.until(r.now + 50*s)
+		r = begin(t, r.provider, r.law.Keep(), r.now+10*s)
+	}
+	if r.law.Keep().Plateau.Doubted() {
+		t.Error("after two hours of runs of 50 s without a refusal, the announcement is doubted")
+	}
+}
+
 // laravel counts from the first request of a minute. It tells the limit and what is left with each answer, and when
 // there is more only with a refusal.
 func laravel(limit func(law.Moment) float64) func(*provider) (law.Outcome, time.Duration) {

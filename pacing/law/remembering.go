@@ -2,7 +2,6 @@ package law
 
 import (
 	"cmp"
-	"math"
 	"time"
 
 	"collect/pacing/response"
@@ -201,7 +200,7 @@ func (p *plateau) Restore(m Memory, age time.Duration) bool {
 	if kp.Long >= response.BudgetFrom {
 		p.gauges = append(p.gauges, &gauge{name: kp.Name, told: kp.Long})
 	}
-	if kp.Of != nil && kp.Of.Limit >= 0 && !math.IsInf(kp.Of.Limit, 0) {
+	if kp.Of != nil && (kp.Of.Limit == 0 || sane(kp.Of.Limit) && sane(kp.Of.Pace)) {
 		p.of = kp.Of
 	}
 	p.believe(kp, age)

@@ -456,7 +456,7 @@ func pressed(headline string) func(*Problem, error, Scene) {
 
 func writeNoRetries(p *Problem, err error, sc Scene) {
 	pressed("%s failed%s, and the run had no retries left")(p, err, sc)
-	p.Note = "a run may repeat 50 requests that failed or were refused, or a fifth of its request cap if it has one, and one more for every 5 that succeeded"
+	p.Note = "a run may repeat 50 requests that failed or were refused, or a fifth of its request cap if it has one, and every 5 that succeed give one back"
 }
 
 func writeQuota(p *Problem, err error, sc Scene) {

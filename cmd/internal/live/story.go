@@ -224,7 +224,7 @@ func budgetWords(b *collection.BudgetInfo) string {
 	case collection.WallClock:
 		return fmt.Sprintf("the time limit is reached (%s)", words.Span(time.Duration(b.Limit*float64(time.Second))))
 	case collection.RetryBudget:
-		return fmt.Sprintf("all retries of the run are used (%s, and one more for every 5 requests that succeeded): what fails now is left as a gap", words.Count(int64(b.Limit)))
+		return fmt.Sprintf("all retries of the run are used (%s at once, and every 5 requests that succeed give one back): what fails now is left as a gap", words.Count(int64(b.Limit)))
 	}
 	return strings.ReplaceAll(string(b.Axis), "_", " ") + " is reached"
 }

@@ -251,7 +251,7 @@ func (b *batch) sweep(s *streams.Stream, here *checkpoints.Standing, sl *collect
 	}
 	marked, err := w.Mark(b.tx, b.last)
 	result.Deleted += marked
-	if err == nil && before != e.Pass {
+	if e.Lacks = 0; err == nil && before != e.Pass {
 		e.Lacks, err = w.Lacks(b.tx, e.Pass)
 	}
 	return e, next, err

@@ -168,12 +168,15 @@ type upserted struct {
 // delivered before. Inserted records are noted already.
 func (b *Batch) notePass(s *streams.Stream, partition, pass int64, before *collection.Evidence, done *upserted, records []collection.Record, unchanged []int, n *Count) error {
 	onlyInserted := int64(len(records)-len(unchanged)) == n.Inserted
+	fresh := false // one before had not come before
 	for i := range records {
 		_, same := slices.BinarySearch(unchanged, i)
 		if !same && onlyInserted {
+			fresh = true
 			continue
 		}
 		if _, known := slices.BinarySearch(done.known, i); !known && !records[i].Deleted && b.tx.Dialect().Lists {
+			fresh = true
 			continue
 		}
 		key := records[i].Key
@@ -183,16 +186,18 @@ func (b *Batch) notePass(s *streams.Stream, partition, pass int64, before *colle
 			return err
 		}
 		if noted > 0 {
+			fresh = true
 			continue
 		}
-		var again bool
-		err = b.tx.Row(`SELECT partition_id = ? AND id <= ? FROM records WHERE stream_id = ? AND key = ?`,
-			partition, done.newest, s.ID, key).Scan(&again)
+		var ours, there bool
+		err = b.tx.Row(`SELECT partition_id = ?, id <= ? FROM records WHERE stream_id = ? AND key = ?`,
+			partition, done.newest, s.ID, key).Scan(&ours, &there)
 		if err != nil {
 			return err
 		}
-		if again {
-			n.Count(i, &records[i], same, before)
+		fresh = fresh || ours && !there
+		if ours && there {
+			n.Count(&records[i], same, fresh, before)
 		}
 	}
 	return nil
