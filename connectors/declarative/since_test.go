@@ -419,7 +419,7 @@ func TestCursorOfALongWalkIsSmall(t *testing.T) {
 	}
 	for _, order := range []string{"asc", "none"} {
 		for _, s := range pull(t, open(t, &httptest.Server{}, feedFile("lookback: 1s, order: "+order)), f, collection.Cursor{}, map[string]string{}) {
-			if text, _ := json.Marshal(s.Next); len(text) > 200 {
+			if text, _ := json.Marshal(s.Next); len(text) > 220 {
 				t.Fatalf("order %s: a cursor of %d bytes", order, len(text))
 			}
 		}

@@ -8,9 +8,9 @@ import (
 )
 
 // begin returns the bound of a walk whose first page has the marks m and was
-// asked for at clock. top is the highest mark that the walks before saw: it was
-// given out before this walk began, so that an update behind this walk has a later
-// one, however low the marks of its first page are.
+// asked for at clock. top is a mark that the walks before saw: it was given out before
+// this walk began, so that an update behind this walk has a later one, however low
+// the marks of its first page are.
 func (s *Since) begin(m Marks, clock time.Time, top string) bound {
 	if _, known := s.moment(m.high); known && !clock.IsZero() {
 		return bound{By: clock}
@@ -18,14 +18,8 @@ func (s *Since) begin(m Marks, clock time.Time, top string) bound {
 	if s.Lookback == 0 {
 		return bound{By: clock, First: m.second} // another update may have the same mark, and "since" may mean after
 	}
-	if t := newMark(top); t.kind == timeMark && !clock.IsZero() && t.time.After(clock.Add(anyZone)) {
-		top = "" // a record that claims to be of next year
-	}
 	return bound{By: clock, First: latest(m.high, top)}
 }
-
-// anyZone is more than the clocks of two zones of the earth are apart (UTC-12 and UTC+14).
-const anyZone = 26 * time.Hour
 
 // until returns the highest mark that a walk may leave behind that is not
 // known to be in order and saw high; "" if there is none. Where the provider's

@@ -28,7 +28,7 @@ type Footing struct {
 	All   bool   `json:"all,omitempty"`   // the walk asked for everything at its start
 	Loose bool   `json:"loose,omitempty"` // see Window
 	Had   string `json:"had,omitempty"`
-	Top   string `json:"top,omitempty"` // the highest mark that the walks before saw, if it is later than the one they left
+	Top   string `json:"top,omitempty"` // as in Window, of the walks before, if it is later than the mark they left
 }
 
 // A promise is what a page with more behind it said before the walk was anchored
@@ -125,7 +125,7 @@ type bound struct {
 	// the provider. Zero: it did not say.
 	By time.Time `json:"by,omitzero"`
 
-	// First is the highest mark on the first page, or that the walks before saw:
+	// First is the highest mark on the first page, or of those before (see Window.top):
 	// whatever was updated after that page was made has a later one, be it the
 	// number of an update or a time without a zone. "" if there were no marks.
 	First string `json:"first,omitempty"`

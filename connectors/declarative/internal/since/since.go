@@ -141,6 +141,9 @@ func (s *Since) Advance(w *Window, from collection.Cursor, m Marks, token string
 	if first && w.Anchor == "" && w.tie == (tie{}) {
 		w.bound = s.begin(m, clock, w.top)
 	}
+	if !s.Ordered && w.bound.First != "" && later(m.second, w.bound.First) {
+		w.top = latest(w.top, m.second)
+	}
 	// A field that was seen in this walk exists, and a page may do without it.
 	if m.absent && w.Anchor == "" && w.high == "" {
 		return next, paging.BadPage("no record has `%s`, the field of `since`%s", s.Field.Text, paging.FieldNames(m.records[0].Data))

@@ -20,7 +20,7 @@ type Window struct {
 	Floor string // the mark up to which the walks before have everything, of a list with the newest first
 	Loose bool   // such a list turned out not to be sorted
 	had   string // the tie that the walk before ended with
-	top   string // the highest mark that the walks before saw
+	top   string // the highest of the second highest marks of the pages so far: one record that claims to be of next year is none
 	Left  string // the tie that ends with the page
 	Asked string // the mark that is sent; "" asks for everything
 	Over  Over
@@ -48,7 +48,7 @@ func (w Window) cursorHigh() string {
 // done returns the High of a cursor at the end of a walk that leaves the mark since.
 func (s *Since) done(w Window, since string) string {
 	f := Footing{Had: cmp.Or(w.Left, w.had), Shorts: w.Shorts.Kept()}
-	top := latest(w.top, w.high)
+	top := w.top
 	if _, known := s.moment(top); later(top, since) && (!known || w.bound.By.IsZero()) {
 		f.Top = top
 	}
