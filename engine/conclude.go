@@ -55,10 +55,11 @@ func (r *Run) Conclude(ctx context.Context, ended Ended) (Conclusion, error) {
 	for _, stream := range streams {
 		sum.Views = append(sum.Views, stream.View)
 	}
-	sum.Doubts, sum.AsOf = report.Doubts(streams, run.Lane), report.AsOf(report.Status{Streams: streams, Selected: r.Streams()}.Collected(), run.Lane)
+	collected := report.Status{Streams: streams, Selected: r.Streams()}.Collected()
+	sum.Doubts, sum.AsOf = report.Doubts(streams, run.Lane), report.AsOf(collected, run.Lane)
 	success := run.Outcome == collection.Complete || run.Outcome == collection.NothingNew
 	if run.Lane == collection.Incremental && success {
-		sum.Left = report.LeftToNext(report.Status{Streams: streams, Selected: r.Streams()}.Collected(), sum.Ended)
+		sum.Left = report.LeftToNext(collected, sum.Ended)
 	}
 	return Conclusion{sum, r.problems(ended, streams), ended.Stops}, nil
 }

@@ -98,45 +98,41 @@ func unswept(e collection.Evidence) string {
 // since when their changes are left to the next run; "" if there are none.
 func LeftToNext(streams []store.StreamState, now time.Time) string {
 	var names []string
-	var since time.Time
+	var left []store.StreamState
 	for _, stream := range streams {
-		if lane := LaneOf(stream, collection.Incremental); unseen(stream, streams) {
-			names = append(names, words.Clean(stream.Name))
-			if since.IsZero() || lane.Began.Before(since) {
-				since = lane.Began
-			}
+		if unseen(stream, streams) {
+			names, left = append(names, words.Clean(stream.Name)), append(left, stream)
 		}
 	}
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("changes in %s since %s are left to the next run", strings.Join(names, ", "), words.At(since, now))
+	return fmt.Sprintf("changes in %s since %s are left to the next run", strings.Join(names, ", "), words.At(AsOf(left, collection.Incremental), now))
 }
 
-// AsOf returns when the oldest of the newest walks of a lane began, of the streams that are asked for in each run; zero if there is none.
+// AsOf returns when the newest complete walk of each stream in a lane began, the earliest of them; zero if there is none.
 func AsOf(streams []store.StreamState, lane collection.Lane) (asOf time.Time) {
 	for _, stream := range streams {
-		l := LaneOf(stream, lane)
-		if !l.Complete || l.Began.IsZero() || stream.Parent != "" && stream.Refresh != collection.EachRun {
-			continue
-		}
-		if asOf.IsZero() || l.Began.Before(asOf) {
+		if l := LaneOf(stream, lane); dated(stream, l) && (asOf.IsZero() || l.Began.Before(asOf)) {
 			asOf = l.Began
 		}
 	}
 	return asOf
 }
 
-// unseen reports whether the walk of a stream began in an earlier run than the one
-// that last committed a slice of streams: the stream is complete as of then.
+// dated reports whether a stream is complete as of when its walk in a lane began.
 // Details that are collected once, or when their parent changed, are as new as
-// their parents. Only the incremental lane counts: a backfill looks for no changes.
+// their parents.
+func dated(stream store.StreamState, lane store.LaneState) bool {
+	return lane.Complete && !lane.Began.IsZero() && (stream.Parent == "" || stream.Refresh == collection.EachRun)
+}
+
+// unseen reports whether the walk of a stream began in an earlier run than the one
+// that last committed a slice of streams: the stream is complete as of then. Only the
+// incremental lane counts: a backfill looks for no changes.
 func unseen(stream store.StreamState, streams []store.StreamState) bool {
 	lane := LaneOf(stream, collection.Incremental)
-	if !lane.Complete || lane.Began.IsZero() || stream.Parent != "" && stream.Refresh != collection.EachRun {
-		return false
-	}
-	return slices.ContainsFunc(streams, func(s store.StreamState) bool { return LaneOf(s, collection.Incremental).Epoch > lane.BeganEpoch })
+	return dated(stream, lane) && slices.ContainsFunc(streams, func(s store.StreamState) bool { return LaneOf(s, collection.Incremental).Epoch > lane.BeganEpoch })
 }
 
 // Doubts says what cannot be known of the complete walks of a lane; "" if

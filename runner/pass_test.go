@@ -99,8 +99,8 @@ func TestAPassComesRound(t *testing.T) {
 }
 
 // TestAPassAsksFirstForWhatItLeft: a run that ends has given its workers more partitions
-// than it had time for. The next run begins with these: until the pass comes round, which may
-// take many runs, nobody would ask for them.
+// than it had time for. The next run begins with these. Otherwise they would wait until the
+// pass comes round, which may take many runs.
 func TestAPassAsksFirstForWhatItLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, p := newMemory(), &provider{n: 900}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/connectors"
 )
 
 // A shelf is a provider whose list is in no order of change: each thing has
@@ -175,20 +176,16 @@ streams:
 	}
 }
 
-// TestMarkArrivesWhereNothingChanges: where the provider's clock says nothing of
-// the marks, the second walk over a list that does not change moves the mark to the
-// highest, although the first page has low ones, and the third walk is short.
-func TestMarkArrivesWhereNothingChanges(t *testing.T) {
-	for _, name := range []string{"east", "west", "unix", "updates"} {
-		s := &shelf{size: 2, dated: true, written: writings[name], clock: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), step: time.Second}
-		s.marks, s.moved = make([]string, 60), make([]int, 60)
-		for id := range s.marks {
-			s.clock = s.clock.Add(time.Minute)
-			s.update(id)
-		}
-		asked := 0
-		s.tick = func() { asked++ }
-		c := open(t, &httptest.Server{}, `
+// openShelf returns a shelf of sixty things that are updated one after the other, and a connector for it.
+func openShelf(t *testing.T, written string, size int) (*shelf, connectors.Connector) {
+	t.Helper()
+	s := &shelf{size: size, dated: true, written: writings[written], clock: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), step: time.Second, tick: func() {}}
+	s.marks, s.moved = make([]string, 60), make([]int, 60)
+	for id := range s.marks {
+		s.clock = s.clock.Add(time.Minute)
+		s.update(id)
+	}
+	c := open(t, &httptest.Server{}, `
 connector: shelf
 provider: {base_url: "https://shelf.test"}
 streams:
@@ -199,16 +196,34 @@ streams:
     page: {cursor: {from: next, param: after, optional: true}}
     since: {field: at, param: since, lookback: 2s}
 `)
+	return s, c
+}
+
+// walk walks from a cursor to the end, and returns the cursor there.
+func (s *shelf) walk(t *testing.T, c connectors.Connector, from collection.Cursor) collection.Cursor {
+	t.Helper()
+	for slice, err := range c.Slices(t.Context(), &http.Client{Transport: s}, things0, from) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		from = slice.Next
+	}
+	return from
+}
+
+// TestMarkArrivesWhereNothingChanges: where the provider's clock says nothing of
+// the marks, the second walk over a list that does not change moves the mark to the
+// highest, although the first page has low ones, and the third walk is short.
+func TestMarkArrivesWhereNothingChanges(t *testing.T) {
+	for _, name := range []string{"east", "west", "unix", "updates"} {
+		s, c := openShelf(t, name, 2)
+		asked := 0
+		s.tick = func() { asked++ }
 		var from collection.Cursor
 		var walks []int
 		for range 4 {
 			from.Done, asked = false, 0
-			for slice, err := range c.Slices(t.Context(), &http.Client{Transport: s}, things0, from) {
-				if err != nil {
-					t.Fatal(err)
-				}
-				from = slice.Next
-			}
+			from = s.walk(t, c, from)
 			walks = append(walks, asked)
 		}
 		if walks[2] > 2 || walks[3] > 2 {
@@ -224,33 +239,12 @@ streams:
 // no mark.
 func TestMarkOfTheFutureBehindTheFirstPage(t *testing.T) {
 	for name, future := range map[string]string{"east": "2999-03-01T22:00:00.000", "unix": "9999999999", "updates": "9999999"} {
-		s := &shelf{size: 4, dated: true, written: writings[name], clock: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), step: time.Second, tick: func() {}}
-		s.marks, s.moved = make([]string, 60), make([]int, 60)
-		for id := range s.marks {
-			s.clock = s.clock.Add(time.Minute)
-			s.update(id)
-		}
+		s, c := openShelf(t, name, 4)
 		s.marks[20] = future
-		c := open(t, &httptest.Server{}, `
-connector: shelf
-provider: {base_url: "https://shelf.test"}
-streams:
-  things:
-    get: /things
-    key: id
-    records: items
-    page: {cursor: {from: next, param: after, optional: true}}
-    since: {field: at, param: since, lookback: 2s}
-`)
 		var from collection.Cursor
 		for range 2 {
 			from.Done = false
-			for slice, err := range c.Slices(t.Context(), &http.Client{Transport: s}, things0, from) {
-				if err != nil {
-					t.Fatal(err)
-				}
-				from = slice.Next
-			}
+			from = s.walk(t, c, from)
 		}
 		if latest := s.marks[len(s.marks)-2:]; !slices.Contains(latest, from.Since) {
 			t.Errorf("%s: the mark is %s, want one of the latest, %s", name, from.Since, latest)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"collect/collection"
+	"collect/connectors/declarative/internal/compile"
 	"collect/connectors/declarative/internal/paging"
 )
 
@@ -46,9 +47,11 @@ func (w *walk) resume(pg paging.Resuming, p *paging.Page, from collection.Cursor
 // with.
 func (c *connector) Resumes(stream string) bool {
 	st := c.spec.Stream(stream)
-	if st == nil {
-		return false
-	}
-	_, resumes := st.Page.(paging.Resuming)
-	return resumes
+	return st != nil && resumes(st)
+}
+
+// resumes reports whether a walk of st begins where the provider's own token says that the one before it ended.
+func resumes(st *compile.Stream) bool {
+	_, yes := st.Page.(paging.Resuming)
+	return yes
 }

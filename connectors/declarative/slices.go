@@ -299,8 +299,8 @@ func (w *walk) split(p *paging.Page, s *collection.Slice) {
 	s.Records = make([]collection.Record, 0, len(p.Elements))
 	had := make(map[string]int, len(p.Elements))
 	again := false
-	_, feed := w.st.Page.(paging.Resuming) // where a record may have changed twice
-	deleted := false                       // what is made of the element is
+	feed := resumes(w.st) // where a record may have changed twice
+	deleted := false      // what is made of the element is
 	add := func(data, sent []byte, reject string) {
 		key := ""
 		switch {

@@ -23,7 +23,7 @@ func (w *walk) told(p *paging.Page, asked, token, next string) collection.Told {
 	told.Expect = w.st.Expect.Expectation
 	told.First, told.Partial, told.Window = token == "", asked != "", w.st.Windows != nil
 	told.Counted = w.numbered(p, token, next)
-	_, told.Feed = w.st.Page.(paging.Resuming) // where a record may have changed twice
+	told.Feed = resumes(w.st)
 	if next == "" {
 		told.End = w.st.Page.End(p)
 	}

@@ -349,15 +349,16 @@ func (p *plateau) disbelieve(now Moment) {
 	}
 }
 
-// An exhausted is an announced limit of which nothing was left when a pace was refused, so that what was learned from that
-// follows from it, also where no answer tells in which time it is granted anew.
+// An exhausted is an announced limit. A refusal said that nothing of it was left, so the pace that was learned from the
+// refusal depends on it. No answer needs to tell how long its window is.
 type exhausted struct {
 	Name  string  `json:"name,omitempty"`
 	Limit float64 `json:"limit"` // as answers told it, as a refusal may tell another one by that name; 0: none did
 	Pace  float64 `json:"pace"`  // that was learned of it then, a second
 }
 
-// exhaustedIn returns the limit of which o says that nothing is left, of which was is known; nil if there is none.
+// exhaustedIn returns the limit of which the refusal o says that nothing is left; nil if it names none. If it is the same
+// limit as was, exhaustedIn returns was.
 func exhaustedIn(o *Outcome, was *exhausted) *exhausted {
 	i := slices.IndexFunc(o.Windows, func(q response.Quota) bool { return q.Unit == "" && q.Remaining == 0 && q.Limit >= 1 })
 	switch {

@@ -8,8 +8,8 @@ import (
 	"collect/pacing/response"
 )
 
-// ofAnAccount answers for a list of so many requests a minute, and announces the 400 a
-// minute of the account with each answer, also with refusals.
+// ofAnAccount allows a list as many requests a minute as list says. Each answer and each
+// refusal announces another limit: the 400 requests a minute of the account.
 func ofAnAccount(list func(law.Moment) float64) func(*provider) (law.Outcome, time.Duration) {
 	account := &provider{}
 	return func(p *provider) (law.Outcome, time.Duration) {
@@ -25,8 +25,8 @@ func ofAnAccount(list func(law.Moment) float64) func(*provider) (law.Outcome, ti
 	}
 }
 
-// TestPromiseOfAnotherLimit: an announced limit of which plenty was left when a pace was refused is not the one that
-// refused it, so that it does not raise the pace that refusals made known, in that run or in one after it.
+// TestPromiseOfAnotherLimit: if a pace is refused while plenty of an announced limit is left, another limit refused it.
+// The announced one does not raise the pace that was learned from refusals, in this run or a later one.
 func TestPromiseOfAnotherLimit(t *testing.T) {
 	ten := func(law.Moment) float64 { return 10 }
 	for _, tc := range []struct {
