@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -224,7 +225,10 @@ func (r *Runner) planFrom(ctx context.Context, p *passage, after, last string, t
 	over := func() bool { return r.ended() != nil || r.givenUp(p.stream.Name) }
 	for !over() && (last == "" || after < last) {
 		parents, err := r.Ledger.Parents(ctx, p.stream.Parent, after, parentsPage)
-		if err != nil || len(parents) == 0 {
+		if err != nil {
+			return err
+		}
+		if err := r.stand(p); err != nil || len(parents) == 0 {
 			return err
 		}
 		after = parents[len(parents)-1].Key
@@ -245,9 +249,6 @@ func (r *Runner) planFrom(ctx context.Context, p *passage, after, last string, t
 				return nil
 			}
 		}
-		if err := r.stand(p); err != nil {
-			return err
-		}
 	}
 	return nil
 }
@@ -258,13 +259,12 @@ func (r *Runner) unsettled(ctx context.Context, p *passage, parents []collection
 	stream := p.stream
 	var tasks []task
 	var places []collection.Place
+	unmade := map[string]error{} // why no partition can be made of a parent, by its key
 	seen := map[collection.Partition]bool{}
 	for _, parent := range parents {
 		partition, version, ok, err := r.Connector.Partition(stream.Name, parent)
 		if err != nil {
-			if err := r.leaveParent(ctx, stream, parent, err); err != nil {
-				return nil, err
-			}
+			unmade[parent.Key] = err
 			continue
 		}
 		if !ok {
@@ -285,6 +285,9 @@ func (r *Runner) unsettled(ctx context.Context, p *passage, parents []collection
 	r.mu.Lock()
 	r.passed[stream.Name] = max(r.passed[stream.Name], p.passed)
 	r.mu.Unlock()
+	if err := r.leaveParents(ctx, stream, unmade); err != nil {
+		return nil, err
+	}
 	states, err := r.Ledger.Places(ctx, places)
 	if err != nil {
 		return nil, err
@@ -314,16 +317,36 @@ func (r *Runner) unsettled(ctx context.Context, p *passage, parents []collection
 	return open, nil
 }
 
-// leaveParent leaves a gap for a parent that no partition can be made of, so
-// that it is not skipped in silence.
-func (r *Runner) leaveParent(ctx context.Context, stream collection.Stream, parent collection.Parent, cause error) error {
-	at := collection.Place{Stream: stream.Name, Lane: r.lane, Partition: collection.Unmade(parent.Key)}
+// leaveParents leaves a gap for each parent that no partition can be made of, so
+// that none is skipped in silence. What a gap owes already is recovery's to try.
+func (r *Runner) leaveParents(ctx context.Context, stream collection.Stream, causes map[string]error) error {
+	keys := slices.Sorted(maps.Keys(causes))
+	places := make([]collection.Place, len(keys))
+	for i, key := range keys {
+		places[i] = collection.Place{Stream: stream.Name, Lane: r.lane, Partition: collection.Unmade(key)}
+	}
+	states, err := r.Ledger.Places(ctx, places)
+	if err != nil {
+		return err
+	}
+	for i, key := range keys {
+		if !states[i].Owed {
+			if err := r.leaveParent(ctx, stream, places[i], causes[key]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// leaveParent leaves a gap at the place of [collection.Unmade].
+func (r *Runner) leaveParent(ctx context.Context, stream collection.Stream, at collection.Place, cause error) error {
 	stop := &collection.Stop{Reason: collection.SchemaDrift, Detail: cause.Error()}
 	r.met(at, stop)
 	return r.leave(ctx, r.gap(stream, at, collection.Cursor{}, stop), stop)
 }
 
-// fillParent tries the gap that leaveParent left. It is filled when a partition
+// fillParent tries the gap that leaveParents left. It is filled when a partition
 // can be made of the parent: that one is then the pass's to collect.
 func (r *Runner) fillParent(ctx context.Context, stream collection.Stream, gap collection.Gap, key string) error {
 	parent, found, err := r.parent(ctx, stream.Parent, key)
@@ -332,7 +355,7 @@ func (r *Runner) fillParent(ctx context.Context, stream collection.Stream, gap c
 	}
 	if found {
 		if _, _, _, err := r.Connector.Partition(stream.Name, parent); err != nil {
-			return r.leaveParent(ctx, stream, parent, err)
+			return r.leaveParent(ctx, stream, gap.Place, err)
 		}
 	}
 	_, err = r.save(collection.Slice{Place: gap.Place, From: gap.Cursor, Next: collection.Cursor{Done: true}, Fills: gap.ID})

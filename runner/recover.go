@@ -141,6 +141,7 @@ func (r *Runner) fill(ctx context.Context, gap collection.Gap) error {
 	if stream.Parent != "" && gap.Partition == "" {
 		return nil // it marks where the pass goes on, and the pass closes it
 	}
+	ctx = collection.WithPlace(ctx, gap.Place)
 	if key, ok := gap.Partition.Unmade(); ok {
 		return r.fillParent(ctx, stream, gap, key)
 	}
@@ -148,7 +149,6 @@ func (r *Runner) fill(ctx context.Context, gap collection.Gap) error {
 	if err != nil {
 		return err
 	}
-	ctx = collection.WithPlace(ctx, gap.Place)
 	if at.Cursor == gap.Cursor {
 		guard := r.newRepeats()
 		if err := r.lookBehind(ctx, gap, guard); err != nil {

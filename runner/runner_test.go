@@ -289,18 +289,23 @@ func TestParentWithoutPartition(t *testing.T) {
 }
 
 // TestParentMendedLater: the row that names such a parent stays while nothing
-// can be asked for it, costs no request, and ends when something can.
+// can be asked for it, costs no request, is tried once by each run, and ends when
+// something can.
 func TestParentMendedLater(t *testing.T) {
 	for _, mode := range []collection.Mode{collection.Forward, collection.Resume} {
 		bubble(t, string(mode), func(t *testing.T) {
 			m, p := newMemory(), &provider{n: 7}
-			for range 3 {
+			for n := range 3 {
 				_, err := do(t, m, p, func(c *runner.Config) { c.Connector, c.Run.Mode = shelf{unbound: true}, mode })
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got := m.owes(); len(got) != 2 {
-					t.Errorf("owed %+v, want the two gaps of the parent", got)
+				got := m.owes()
+				if len(got) != 2 {
+					t.Fatalf("owed %+v, want the two gaps of the parent", got)
+				}
+				if got[0].Attempts != n+1 || got[1].Attempts != n+1 {
+					t.Errorf("tried %d and %d times by %d runs", got[0].Attempts, got[1].Attempts, n+1)
 				}
 				if got := p.askedFor("/details/?page="); got != 0 {
 					t.Errorf("asked %d times for the details of nothing", got)

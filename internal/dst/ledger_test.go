@@ -198,6 +198,7 @@ func (l *ledger) Lease(ctx context.Context, lane collection.Lane, streams []stri
 }
 
 func (l *ledger) Parents(ctx context.Context, parent, after string, n int) ([]collection.Parent, error) {
+	l.p.wait(l.step("reads the parents "+parent+" behind "+after, collection.PlaceOf(ctx))...)
 	if l.p.isDead() {
 		return nil, errKilled
 	}
