@@ -234,11 +234,11 @@ func TestExplainOneOfSeveralRoutes(t *testing.T) {
 		return e
 	}
 	for want, e := range map[string]report.Explanation{
-		"what limits the pace (2.2/s now by route two)?":                              several(2),
-		"what limits the pace (8.0/s now, all routes together)?":                      several(0),
-		"what limits the pace (the next run begins at 8.0/s, all routes together)?":   rested(2),
-		"route two: 2.0/s -> 1.1/s: throttled":                                        several(1),
-		"1.3/s      the rising start: nothing was refused and no answer was late yet": several(1),
+		"what limits the pace (2.2/s now by route two)?":                            several(2),
+		"what limits the pace (8.0/s now, all routes together)?":                    several(0),
+		"what limits the pace (the next run begins at 8.0/s, all routes together)?": rested(2),
+		"route two: 2.0/s -> 1.1/s: throttled":                                      several(1),
+		"1.3/s      the rising start: no limit is known yet":                        several(1),
 	} {
 		if got := renderExplanation(e, 200, term.Caps{}); !strings.Contains(got, want) {
 			t.Errorf("%q is not in\n%s", want, got)
@@ -263,7 +263,7 @@ func TestExplainWhatIsOwedWaits(t *testing.T) {
 		e.Runs[0].Outcome, e.Runs[0].Tally, e.Runs[0].Metrics = collection.Waiting, collection.Tally{Requests: sent}, metrics
 		got := renderExplanation(e, 200, term.Caps{})
 		for _, want := range []string{
-			"tickets: why does no request leave now?", "Time, or an answer: see above.",
+			"tickets: why does no request leave now?\n  until 12:01:30 UTC: provider kept failing: no connection: connection refused\n", "Time, or an answer: see above.",
 			"1.         what is owed is not asked for: until 12:01:30 UTC: provider kept failing: no connection: connection refused",
 		} {
 			if !strings.Contains(got, want) {
@@ -273,6 +273,22 @@ func TestExplainWhatIsOwedWaits(t *testing.T) {
 		if strings.Contains(got, "<- this one") {
 			t.Errorf("%d sent: a pace limits what does not leave:\n%s", sent, got)
 		}
+	}
+}
+
+// Where the credential is rejected, no ceiling limits anything, until a run asks with another one.
+func TestExplainARejectedCredential(t *testing.T) {
+	e := paced()
+	e.Known = true
+	e.Owed[0].Reason = collection.Auth
+	e.Runs[0].Outcome = collection.Blocked
+	got := renderExplanation(e, 200, term.Caps{})
+	if !strings.HasPrefix(got, "tickets: why is nothing collected?\n  you: credential was rejected\n") || strings.Contains(got, "<- this one") {
+		t.Errorf("rejected:\n%s", got)
+	}
+	e.Runs[0].Outcome, e.Runs[0].StartedAt = collection.Running, noon
+	if got := renderExplanation(e, 200, term.Caps{}); !strings.Contains(got, "what limits the pace") {
+		t.Errorf("asked for again:\n%s", got)
 	}
 }
 
@@ -291,7 +307,7 @@ func TestExplainWhatBinds(t *testing.T) {
 		{gate.Constraint{Name: gate.FreezeOf, Blocks: true}, false, "why does no request leave now?", `collect freeze release tickets --reason WHY`, "it does not begin"},
 		{gate.Constraint{Name: gate.CeilingOf, Window: time.Second, Count: 2, PerSecond: 2}, false, "what limits the pace (3.4/s now)?", "only you can raise it", "20,000"},
 		{gate.Constraint{Name: gate.ClampOf, PerSecond: 2}, false, "what limits the pace (3.4/s now)?", "given back", "20,000"},
-		{gate.Constraint{Name: gate.Announced, PerSecond: 2, Since: noon}, false, "what limits the pace (3.4/s now)?", "the provider says", "20,000"},
+		{gate.Constraint{Name: gate.Announced, PerSecond: 2, Since: noon}, false, "what limits the pace (3.4/s now)?", "the provider names", "20,000"},
 		{gate.Constraint{Name: gate.Undeclared, PerSecond: 4}, false, "what limits the pace (3.4/s now)?", "`ceiling: {per_second: N}`", "20,000"},
 		{gate.Constraint{Name: gate.InFlightMax, Count: 1, Used: 1, Blocks: true}, false, "what limits the pace (3.4/s now)?", "--concurrency", "20,000"},
 	} {
@@ -329,7 +345,7 @@ func TestExplainWhatAPauseIsFor(t *testing.T) {
 
 // The start rises again after a refusal, which then is not denied.
 func TestExplainARisingStartThatWasRefused(t *testing.T) {
-	const nothing = "nothing was refused and no answer was late yet"
+	const nothing = "no limit is known yet"
 	e := paced()
 	e.Pace.Constraints = []gate.Constraint{{Name: gate.Rising, PerSecond: 7.9, Binds: true}}
 	e.Runs[0].StartedAt = noon.Add(-30 * time.Second)

@@ -15,6 +15,9 @@ import (
 func renderExplanation(e report.Explanation, columns int, c term.Caps) string {
 	page := term.Page{Columns: columns, Label: 11}
 	page.Say(e.Question())
+	if answer := e.AnswerWords(); answer != "" {
+		page.Indented(answer)
+	}
 	if stale := e.StaleWords(); stale != "" {
 		page.Indented(stale)
 	}

@@ -68,6 +68,15 @@ type looked struct {
 	held     map[string]string // why a connector sends nothing until a person acts; see [app.held]
 }
 
+// shown returns text, which shows what is stored; or, where there is no database, where it would
+// be, and what begins one.
+func (v looked) shown(text string) string {
+	if v.db == nil {
+		return fmt.Sprintf("nothing was collected yet: there is no database at %s. To begin: collect run <name | file.yaml>\n", v.settings.State)
+	}
+	return text
+}
+
 // command returns a command of ours on what, to be copied.
 func (v looked) command(verb, what string) string {
 	return problem.Command(verb, what, v.flags)

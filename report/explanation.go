@@ -50,6 +50,8 @@ func (e Explanation) Question() string {
 	switch b := e.Pace.Limit(); {
 	case e.awaited() != nil:
 		return name + ": why does no answer come?"
+	case e.refused():
+		return name + ": why is nothing collected?"
 	case e.silent():
 		return name + ": why does no request leave now?"
 	case b != nil && b.Blocks && b.Name != gate.InFlightMax:
@@ -75,6 +77,18 @@ func (e Explanation) Question() string {
 		return name + ": what limits the pace (" + said + ")?"
 	}
 	return name + ": what limits the pace?"
+}
+
+// AnswerWords answers the question where nothing of the pace does; "" where the constraint that
+// binds is the answer.
+func (e Explanation) AnswerWords() string {
+	switch {
+	case e.refused():
+		return e.Stands(e.Now).Next
+	case e.silent():
+		return words.WithReason(e.Stands(e.Now).Next, LastTrouble(e.Owed))
+	}
+	return ""
 }
 
 // StaleWords says that a run at work has saved nothing for a while; "" if it has.
@@ -125,7 +139,7 @@ func (e Explanation) Constraints() []ConstraintWords {
 		if k.Route != "" {
 			why += " (route " + words.Clean(k.Route) + ")"
 		}
-		all = append(all, ConstraintWords{what, why, k.Binds && !e.silent() && e.awaited() == nil})
+		all = append(all, ConstraintWords{what, why, k.Binds && !e.silent() && !e.refused() && e.awaited() == nil})
 	}
 	return all
 }
@@ -232,8 +246,8 @@ func (e Explanation) Announced() (said []string) {
 		switch {
 		case q.Window > 0 && q.Known:
 			text += " in " + words.Span(q.Window)
-		case q.Window > 0:
-			text += " in at least " + words.Span(q.Window)
+		case q.Ends.After(e.Now):
+			text += " until " + words.At(q.Ends, e.Now)
 		}
 		if over := !q.Ends.IsZero() && !q.Ends.After(e.Now); over {
 			text += ", granted anew at " + words.At(q.Ends, e.Now)
@@ -462,6 +476,10 @@ func (e Explanation) refusal() string {
 	}
 	return ""
 }
+
+// refused reports whether each run ends with its first request, because the provider does not
+// accept the credential: then no pace limits anything.
+func (e Explanation) refused() bool { return e.refusal() != "" && !e.Running(e.Now) }
 
 // Faster says what would help, by what binds.
 func (e Explanation) Faster() string {

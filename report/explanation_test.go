@@ -20,7 +20,7 @@ func TestAnnounced(t *testing.T) {
 		{Limit: 5000, Remaining: 4020, Window: 150 * time.Second, Ends: noon.Add(time.Minute), Told: noon},
 		{Name: "cost", Unit: "points", Limit: 1000, Remaining: 10, Told: noon.Add(-2 * time.Second)},
 	}
-	want := []string{"5,000 requests in 60 min, 38 left 60 s ago (core)", "300 requests in 60 s, granted anew at 11:59 UTC", "5,000 requests in at least 2 min, 4,020 left 0 s ago", "1,000 points, 10 left 2 s ago (cost)"}
+	want := []string{"5,000 requests in 60 min, 38 left 60 s ago (core)", "300 requests in 60 s, granted anew at 11:59 UTC", "5,000 requests until 12:01:00 UTC, 4,020 left 0 s ago", "1,000 points, 10 left 2 s ago (cost)"}
 	if got := e.Announced(); !slices.Equal(got, want) {
 		t.Errorf("announced: %q, want %q", got, want)
 	}

@@ -87,7 +87,7 @@ var table = []Words{
 		Bound: gate.Announced, Name: "an announced limit",
 		Is:     "answers say how much is left, or how fast to ask",
 		Figure: "the pace, and when it was heard", Who: "the provider",
-		Do: "Nothing on our side: the provider says that this is its limit.",
+		Do: "Nothing on our side: the provider names this pace, or what is left is spread over the time until it grants more.",
 	}, {
 		Bound: gate.Learned, Name: "refusals",
 		Is:     "the provider refused, or gave no usable answer, when it was asked faster",
@@ -100,7 +100,7 @@ var table = []Words{
 		Do: "Nothing on our side: the provider answers late when it is asked faster. A little more is tried from time to time; a higher ceiling would not be used.",
 	}, {
 		Bound: gate.Rising, Name: "the rising start",
-		Is:     "nothing was refused and no answer was late yet",
+		Is:     "no limit is known yet",
 		Figure: "the pace so far", Who: "nobody",
 		Do: "Nothing: the pace rises by itself as long as the provider does not complain.",
 	}, {
