@@ -144,6 +144,19 @@ func TestVerdictSentences(t *testing.T) {
 	}
 }
 
+// Whatever a run found, it says what no walk could show of the list, also where an earlier run walked it.
+func TestSummaryOfADoubt(t *testing.T) {
+	s := paused()
+	s.Reason, s.Owed, s.Doubts = "", nil, "issues has no total"
+	for _, left := range []string{"", "changes in notes since 11:00 UTC are left to the next run"} {
+		for _, s.Outcome = range []collection.Outcome{collection.Complete, collection.NothingNew} {
+			if s.Left = left; !strings.Contains(s.Verdict(), "omplete as far as acme can tell: issues has no total.") {
+				t.Errorf("%s, left %q: %q", s.Outcome, left, s.Verdict())
+			}
+		}
+	}
+}
+
 // While more than was found is tried, what limits is told with the pace in force.
 func TestSummaryOfWhatIsTried(t *testing.T) {
 	s := paused()

@@ -98,7 +98,7 @@ func (s Summary) outcomeWords() string {
 	switch s.Outcome {
 	case collection.Complete:
 		if s.Left != "" {
-			return fmt.Sprintf("complete: %s finished the walk that was begun, %s new or changed; %s.", name, words.Counted(s.This.Changed, "record", "records"), s.Left)
+			return fmt.Sprintf("complete: %s finished the walk that was begun, %s new or changed; %s.", name, words.Counted(s.This.Changed, "record", "records"), s.Left) + s.doubted(provider)
 		}
 		if s.Doubts != "" {
 			return fmt.Sprintf("complete as far as %s can tell: %s. %s new or changed.", provider, s.Doubts, words.Counted(s.This.Changed, "record", "records"))
@@ -106,7 +106,7 @@ func (s Summary) outcomeWords() string {
 		return fmt.Sprintf("complete: %s is up to date%s, %s new or changed.", name, s.asOf(), words.Counted(s.This.Changed, "record", "records"))
 	case collection.NothingNew:
 		if s.Left != "" {
-			return fmt.Sprintf("nothing new: %s finished the walk that was begun; %s.", name, s.Left)
+			return fmt.Sprintf("nothing new: %s finished the walk that was begun; %s.", name, s.Left) + s.doubted(provider)
 		}
 		return s.nothingNew(provider)
 	case collection.Deferred:
@@ -195,7 +195,15 @@ func (s Summary) nothingNew(provider string) string {
 	case s.This.Requests == 0:
 		return fmt.Sprintf("nothing asked: %s had nothing to ask %s for, so that no request was sent.", words.Clean(s.Connector), provider)
 	}
-	return "nothing new: no records changed since the last run."
+	return "nothing new: no records changed since the last run." + s.doubted(provider)
+}
+
+// doubted says that nothing shows whether a walk, of this run or of one before, passed records by; "" if something does.
+func (s Summary) doubted(provider string) string {
+	if s.Doubts == "" {
+		return ""
+	}
+	return fmt.Sprintf(" What is stored is complete as far as %s can tell: %s.", provider, s.Doubts)
 }
 
 // finishedBackfill reports whether the run was to walk a backfill that came to its end before.

@@ -57,18 +57,32 @@ func TotalOf(p *Page, list Kind, declared Source) collection.Told {
 	return *p.total
 }
 
-// findTotal finds the total that p tells: where the file says, in a header, or in a
-// member of the body that other APIs tell it with. A number that is no more than
-// what stands on a page that is not the only one counts the page.
-func findTotal(p *Page, list Kind, declared Source) (told collection.Told) {
+// findTotal finds the total that p tells: of records, or, where it tells none, of pages. Pages may
+// be as many as before while records moved between them.
+func findTotal(p *Page, list Kind, declared Source) collection.Told {
+	if pg, ok := list.(ByOffset); ok && pg.Total.Set {
+		declared = pg.Total
+	}
+	if told := findRecords(p, declared); told.By != "" {
+		return told
+	}
 	if pg, ok := list.(ByNumber); ok && pg.Total.Set {
 		if n, err := p.totalAt(pg.Total); err == nil {
 			return collection.Told{Total: int64(n), By: "`" + pg.Total.Text + "`", Pages: true}
 		}
 	}
-	if pg, ok := list.(ByOffset); ok && pg.Total.Set {
-		declared = pg.Total
+	if declared.Set {
+		return collection.Told{}
 	}
+	told := inHeader(p, usual.PageHeaders)
+	told.Pages = true
+	return told
+}
+
+// findRecords finds how many records the list has: where the file says, in a header, or in a
+// member of the body that other APIs tell it with. A number that is no more than
+// what stands on a page that is not the only one counts the page.
+func findRecords(p *Page, declared Source) (told collection.Told) {
 	if declared.Set {
 		if n, err := p.totalAt(declared); err == nil && n > p.Had() {
 			told.Total, told.By = int64(n), "`"+declared.Text+"`"
@@ -88,9 +102,7 @@ func findTotal(p *Page, list Kind, declared Source) (told collection.Told) {
 			return told
 		}
 	}
-	told = inHeader(p, usual.PageHeaders)
-	told.Pages = true
-	return told
+	return collection.Told{}
 }
 
 // inHeader returns the first of some headers that is a whole number.
