@@ -24,6 +24,7 @@ type Told struct {
 	Feed    bool   // the next walk asks for what changed since this one began; a record may come twice
 	Open    bool   // nothing but the end of the connection told where the page ends: rows behind it may be missing
 	Tie     bool   // the walk leaves records of one mark here, which took several pages
+	Unsure  bool   // of the walk of a partition, in the pass that ends here, something is not known; see [Evidence.Doubt]
 	End     End    // on the last page of a walk: how its end is known
 	Expect  Expectation
 
@@ -109,7 +110,7 @@ type Evidence struct {
 	InPages  bool   `json:"in_pages,omitempty"` // the total counts pages
 	Partial  bool   `json:"partial,omitempty"`  // the last page was asked for from a mark
 	Window   bool   `json:"window,omitempty"`   // the pass is one window of time of several
-	Unsure   bool   `json:"unsure,omitempty"`   // of a window before, in the same walk, or of the walk before this one asked from its mark, it is not known
+	Unsure   bool   `json:"unsure,omitempty"`   // of a partition, of a window before in the same walk, or of the walk before this one asked from its mark, it is not known
 	Cut      string `json:"cut,omitempty"`      // why it seems to lack records, though it came to its end
 	Counted  bool   `json:"counted,omitempty"`  // the pages are numbered
 	Feed     bool   `json:"feed,omitempty"`     // the next walk asks for what changed since this one began
@@ -220,6 +221,7 @@ func (e Evidence) With(sl *Slice, commit, stored int64, again Redelivered) Evide
 	}
 	e.Counted = e.Counted || sl.Told.Counted // the last page leads nowhere, and does not show it
 	e.Open = e.Open || sl.Told.Open
+	e.Unsure = e.Unsure || sl.Told.Unsure
 	e.Feed = sl.Told.Feed
 	e.Cut, e.Expect = sl.Told.Cut, sl.Told.Expect
 	e.Partial, e.Tied, e.End = sl.Told.Partial, sl.Told.Tie, sl.Told.End

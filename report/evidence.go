@@ -50,7 +50,13 @@ func evidenceLineOf(e collection.Evidence) *evidenceLine {
 // nothing to be said.
 func EvidenceWords(stream store.StreamState, lane store.LaneState) string {
 	e := lane.Evidence
-	if e.Pages == 0 || !lane.Complete || stream.Parent != "" { // a pass has no pages
+	if e.Pages == 0 || !lane.Complete {
+		return ""
+	}
+	if doubt := e.Doubt(); stream.Parent != "" && doubt != "" {
+		return fmt.Sprintf("%s, newest pass: complete as far as this can tell: %s", words.Clean(stream.Name), doubt)
+	}
+	if stream.Parent != "" { // a pass has no pages
 		return ""
 	}
 	text := fmt.Sprintf("%s, newest walk: %s on %s", words.Clean(stream.Name), words.Counted(e.Records, "record", "records"), words.Counted(e.Pages, "page", "pages"))

@@ -21,6 +21,12 @@ func TestWhyAWalkMarkedNothing(t *testing.T) {
 	if got, want := words(lacks), "; 1 record that is stored did not come: what the next walk lacks as well is marked as deleted"; !strings.Contains(got, want) {
 		t.Errorf("a first walk without a record says %q, want %q", got, want)
 	}
+	details := store.StreamState{Stream: collection.Stream{Name: "notes", Parent: "tickets"}}
+	for unsure, want := range map[bool]string{false: "", true: "notes, newest pass: complete as far as this can tell: no total"} {
+		if got := report.EvidenceWords(details, store.LaneState{Complete: true, Evidence: collection.Evidence{Pages: 1, Unsure: unsure}}); got != want {
+			t.Errorf("a pass, unsure: %t: %q, want %q", unsure, got, want)
+		}
+	}
 	for _, test := range []struct {
 		name   string
 		change func(*collection.Evidence)

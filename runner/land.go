@@ -99,6 +99,7 @@ func (l *landings) tell(now *landing) {
 		for _, warning := range done.Evidence.Warnings() {
 			l.r.warn(now.slice.Place, warning)
 		}
+		l.r.noteDoubt(now.slice.Place, done.Evidence)
 	}
 }
 

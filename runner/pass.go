@@ -55,6 +55,7 @@ func (r *Runner) pass(ctx context.Context, stream collection.Stream, checkpoint 
 		}
 	}
 	r.read(stream.Name) // what recovery met does not count
+	r.forgetDoubt(stream.Name)
 	r.passes(stream.Name, !current.Done)
 	defer r.passes(stream.Name, false)
 	waits := r.awaits(stream.Name)
@@ -96,8 +97,9 @@ func (r *Runner) pass(ctx context.Context, stream collection.Stream, checkpoint 
 	if r.givenUp(stream.Name) {
 		return r.giveUp(ctx, stream, p.at)
 	}
-	if last := (collection.Cursor{Version: p.at.Version, Done: true}); last != p.at {
-		if _, err := r.save(collection.Slice{Place: home, From: p.at, Next: last}); err != nil {
+	unsure := r.inDoubt(stream.Name)
+	if last := (collection.Cursor{Version: p.at.Version, Done: true}); last != p.at || unsure {
+		if _, err := r.save(collection.Slice{Place: home, From: p.at, Next: last, Told: collection.Told{Unsure: unsure}}); err != nil {
 			return inStream(stream, err)
 		}
 	}
@@ -116,6 +118,30 @@ func (r *Runner) take(ctx context.Context, c course, checkpoint collection.Curso
 	}
 	c.guard = r.newRepeats()
 	return r.walkBehind(collection.WithPlace(ctx, c.at), c, checkpoint)
+}
+
+// noteDoubt notes what is not known of the walk of a partition that came to its end. Most parents have no
+// children: that is no doubt of theirs.
+func (r *Runner) noteDoubt(at collection.Place, e collection.Evidence) {
+	if at.Partition != "" && e.Records > 0 && e.Doubt() != "" {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.doubted[at.Stream] = true
+	}
+}
+
+// forgetDoubt forgets what was noted of the partitions of a stream.
+func (r *Runner) forgetDoubt(stream string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.doubted, stream)
+}
+
+// inDoubt reports whether something is not known of the walk of a partition of a stream.
+func (r *Runner) inDoubt(stream string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.doubted[stream]
 }
 
 // passes notes whether a pass is made that finds again what was not finished.
@@ -312,6 +338,8 @@ func (r *Runner) unsettled(ctx context.Context, p *passage, parents []collection
 		}
 		if lost || !collected && !states[i].Owed {
 			open = append(open, t)
+		} else {
+			r.noteDoubt(t.at, states[i].Checkpoint.Evidence)
 		}
 	}
 	return open, nil

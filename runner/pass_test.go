@@ -48,6 +48,42 @@ func TestAPassGoesOnWhereItWas(t *testing.T) {
 	})
 }
 
+// TestAPassIsUnsureOfItsPartitions: what nothing shows of the walk of a partition is not known of
+// the pass either, whichever run walked it.
+func TestAPassIsUnsureOfItsPartitions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, p := newMemory(), &provider{n: 6, bare: true}
+		doubt := func(set ...func(*runner.Config)) string {
+			_, err := do(t, m, p, func(c *runner.Config) {
+				for _, set := range set {
+					set(c)
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := m.at[collection.Place{Stream: "notes", Lane: collection.Incremental}]
+			m = m.reopen()
+			return fmt.Sprint(at.Cursor.Done, " ", at.Evidence.Doubt())
+		}
+		counted := func(c *runner.Config) { c.Connector = shelf{counted: true} }
+		for turn, test := range []struct {
+			set  []func(*runner.Config)
+			want string
+		}{
+			{nil, "true "},
+			{[]func(*runner.Config){counted}, "true " + collection.NoTotal},
+			{[]func(*runner.Config){counted, capped(2 + 6)}, "false "}, // ends among the notes,
+			{nil, "true " + collection.NoTotal},                        // the first of which are not asked for again
+			{nil, "true "},
+		} {
+			if got := doubt(test.set...); got != test.want {
+				t.Errorf("run %d: done and in doubt: %q, want %q", turn+1, got, test.want)
+			}
+		}
+	})
+}
+
 // TestAPassComesRound: what joins a pass before the place that it goes on from is
 // collected before the pass is done, and so is what was not finished there.
 func TestAPassComesRound(t *testing.T) {

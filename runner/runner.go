@@ -113,6 +113,7 @@ type Runner struct {
 	begun       map[collection.Place]bool // places whose walk began anew though it was not finished
 	passed      map[string]int64          // by stream, the parents that no partition is wanted of
 	passing     map[string]bool           // streams whose pass finds again what was not finished
+	doubted     map[string]bool           // streams with a partition of whose walk something is not known
 
 	vouching sync.Mutex
 	vouched  bool // something was asked for that had been readable
@@ -140,7 +141,7 @@ func New(c Config) (*Runner, error) {
 	if c.Concurrency = provider.InFlight(asked); asked <= 0 {
 		c.Concurrency *= 1 + len(c.More)
 	}
-	r := &Runner{Config: c, lane: c.Run.Lane, commits: newCommitter(c.Ledger, c.Budget.Tally), left: map[collection.Place]bool{}, done: map[collection.Place]bool{}, begunBefore: map[string]bool{}, begun: map[collection.Place]bool{}, passed: map[string]int64{}, passing: map[string]bool{}, warned: map[warningKind]int{}, streaks: map[string]streak{}, waits: map[string]*waits{}}
+	r := &Runner{Config: c, lane: c.Run.Lane, commits: newCommitter(c.Ledger, c.Budget.Tally), left: map[collection.Place]bool{}, done: map[collection.Place]bool{}, begunBefore: map[string]bool{}, begun: map[collection.Place]bool{}, passed: map[string]int64{}, passing: map[string]bool{}, doubted: map[string]bool{}, warned: map[warningKind]int{}, streaks: map[string]streak{}, waits: map[string]*waits{}}
 
 	r.streams = c.Connector.Streams()
 	for _, name := range c.Streams {

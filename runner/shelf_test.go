@@ -24,6 +24,7 @@ type shelf struct {
 	ahead   bool // items can be asked for by page number, ahead of their turn
 	unbound bool // no partition can be made of one item
 	pairs   bool // every two items share one partition
+	counted bool // the pages of notes are numbered, and nothing tells how many there are
 }
 
 func (shelf) Streams() []collection.Stream {
@@ -69,6 +70,10 @@ func (s shelf) Slices(ctx context.Context, client *http.Client, at collection.Pl
 				return
 			}
 			slice := collection.Slice{Place: at, From: from}
+			slice.Told = collection.Told{First: from.Token == "", Counted: s.counted && at.Stream == "notes"}
+			if got.Next == "" {
+				slice.Told.End = collection.EndMark
+			}
 			slice.Next = collection.Cursor{Token: got.Next, Version: from.Version, Done: got.Next == ""}
 			for _, key := range got.Keys {
 				slice.Records = append(slice.Records, collection.Record{Key: key, Data: fmt.Appendf(nil, `{"key":%q}`, key)})
@@ -137,6 +142,7 @@ type provider struct {
 	repeat  bool                      // every page of items is the first page, for ever,
 	begins  int                       // which begins with this item
 	jump    bool                      // page 1 of items names page 3 as the next
+	bare    bool                      // the first item has no notes
 }
 
 func (p *provider) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -170,6 +176,9 @@ func (p *provider) page(req *http.Request) page {
 	case "details":
 		return page{Keys: []string{"detail of " + item}}
 	case "notes":
+		if p.bare && item == p.items()[0] {
+			return page{}
+		}
 		if number == 0 {
 			return page{Keys: []string{"note 1 on " + item, "note 2 on " + item}, Next: "1"}
 		}
