@@ -261,13 +261,13 @@ error[E0602]: a list of acme did not come whole, in two passes
   do     correct the connector file if it is at fault, then: collect resume tickets
          see what was counted: collect status tickets
 `},
-		{"a list that changed while it was read", &collection.Stop{Reason: collection.BadPage, Detail: "`total` fell from 30 to 28", Err: collection.ErrListChanged}, stands, `
-error[E0602]: a list of acme changed while it was read, in two passes
+		{"a list that changed while it was read", &collection.Stop{Reason: collection.ListChanged, Detail: "`total` fell from 30 to 28", Err: collection.ErrContradicted}, stands, `
+paused[P0506]: a list of acme changed while it was read, in two passes
   at     tickets/issues
   why    ` + "`total`" + ` fell from 30 to 28
   saved  40,390 records in 404 slices of this run; the list is not complete
-  do     nothing yet; the next run reads it again: collect resume tickets
-         if each run ends so, correct the connector file; see what was counted: collect status tickets
+  do     nothing; the next run reads it again: collect resume tickets
+         if each run ends so, read it at a quieter hour, or with more time; see what was counted: collect status tickets
 `},
 		{"interrupted", context.Canceled, here, `
 paused[P0504]: tickets was interrupted

@@ -144,6 +144,16 @@ func TestVerdictSentences(t *testing.T) {
 	}
 }
 
+// A list that changed while it was read is no failure, and no end of the work.
+func TestSummaryOfAListThatChanged(t *testing.T) {
+	s := paused()
+	s.Reason, s.Owed = "", []store.OwnedGap{{Gap: collection.Gap{Reason: collection.ListChanged, State: collection.GapOpen}}}
+	want := "paused: tickets is not whole yet: a list changed while it was read, and the next run reads it again. What was saved is safe."
+	if got := s.Verdict(); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // Whatever a run found, it says what no walk could show of the list, also where an earlier run walked it.
 func TestSummaryOfADoubt(t *testing.T) {
 	s := paused()

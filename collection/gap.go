@@ -27,7 +27,8 @@ const (
 	TooLarge         Reason = "too_large"
 	NotFound         Reason = "not_found"
 	Gone             Reason = "gone"
-	Differs          Reason = "differs" // what is stored there is not what the provider has
+	Differs          Reason = "differs"      // what is stored there is not what the provider has
+	ListChanged      Reason = "list_changed" // records were deleted or moved while the list was read, in two passes
 )
 
 // A Kind says who acts on a gap.
@@ -75,6 +76,7 @@ var reasons = []rule{
 	{reason: NotFound, kind: Stuck, permanent: true, withheld: true},
 	{reason: Gone, kind: Stuck, permanent: true, settled: true, withheld: true},
 	{reason: Differs, kind: Planned},
+	{reason: ListChanged, kind: Planned},
 }
 
 // Reasons returns every reason there is.

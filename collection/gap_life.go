@@ -51,10 +51,11 @@ func (g Gap) Owed(was *Gap, worked bool, now time.Time) Gap {
 		g.TriedAt = now
 	}
 	g.State = GapOpen
-	if g.Attempts >= MaxGapAttempts || g.Permanent() || g.Waived() {
+	kind := g.Reason.Kind()
+	if g.Attempts >= MaxGapAttempts && kind != Planned || g.Permanent() || g.Waived() {
 		g.State = GapDead
 	}
-	if g.Reason.Kind() == Pressure {
+	if kind == Pressure {
 		cooldown := cooldownUntried
 		if worked {
 			cooldown = min(cooldownBase<<min(g.Attempts, cooldownDoublings), cooldownLongest)
@@ -68,10 +69,13 @@ func (g Gap) Owed(was *Gap, worked bool, now time.Time) Gap {
 
 // Due reports whether a run may try g now. found tells that it was this run
 // that owed it last: only a person can have changed anything about a stuck gap,
-// between runs.
+// between runs, and a list that changes is read again by the next run.
 func (g Gap) Due(found bool, now time.Time) bool {
 	kind := g.Reason.Kind()
-	return g.State == GapOpen && (kind == Planned || !g.NotBefore.After(now) && (kind != Stuck || !found))
+	if found && (kind == Stuck || g.Reason == ListChanged) {
+		return false
+	}
+	return g.State == GapOpen && (kind == Planned || !g.NotBefore.After(now))
 }
 
 // Event returns the event that tells of what happened to g.

@@ -46,7 +46,7 @@ func TestWhatWasNotTriedIsSoonDue(t *testing.T) {
 }
 
 // TestGapDies: after eight attempts that failed, and at once where nothing is to
-// be had. What did not work is no attempt, and a dead gap that is reopened has
+// be had; a list that changes while it is read is none. What did not work is no attempt, and a dead gap that is reopened has
 // eight more.
 func TestGapDies(t *testing.T) {
 	gap := collection.Gap{Reason: collection.BadPage}.Owed(nil, false, noon)
@@ -62,6 +62,12 @@ func TestGapDies(t *testing.T) {
 	}
 	if gap = gap.Reopened(); gap.State != collection.GapOpen || gap.Attempts != 0 || !gap.Revived() {
 		t.Errorf("reopened: %+v", gap)
+	}
+	moves := collection.Gap{Reason: collection.ListChanged}
+	for range collection.MaxGapAttempts + 1 {
+		if moves = moves.Owed(&moves, true, noon); moves.State != collection.GapOpen || !moves.NotBefore.IsZero() {
+			t.Fatalf("a list that changes: %s, not before %v, after %d attempts", moves.State, moves.NotBefore, moves.Attempts)
+		}
 	}
 	if gone := (collection.Gap{Reason: collection.Gone}).Owed(nil, false, noon); gone.State != collection.GapDead {
 		t.Errorf("gone: %s, want dead at once", gone.State)
@@ -83,6 +89,8 @@ func TestDue(t *testing.T) {
 		{collection.BadPage, collection.GapOpen, true, 0, false}, // not twice in one run
 		{collection.BadPage, collection.GapOpen, false, 0, true},
 		{collection.BadPage, collection.GapDead, false, 0, false},
+		{collection.ListChanged, collection.GapOpen, true, 0, false}, // it changes still
+		{collection.ListChanged, collection.GapOpen, false, time.Hour, true},
 		{collection.RequestCap, collection.GapLeased, false, 0, false},
 	} {
 		gap := collection.Gap{Reason: tc.reason, State: tc.state, NotBefore: noon.Add(tc.wait)}

@@ -29,11 +29,6 @@ var ErrCursorRefused = errors.New("the cursor was refused")
 // ErrNoProgress.
 var ErrContradicted = fmt.Errorf("what came is not all: %w", ErrNoProgress)
 
-// ErrListChanged is the [ErrContradicted] of a walk that may have met a list while it
-// changed: its total, or the place of its records, was another one at the end. A walk
-// of a quieter hour may have all.
-var ErrListChanged = fmt.Errorf("the list changed while it was read: %w", ErrContradicted)
-
 // ErrDeclared is the cause of a [Stop] that a rule of the connector asks for.
 var ErrDeclared = errors.New("a rule of the connector says so")
 

@@ -129,6 +129,9 @@ func (s Summary) outcomeWords() string {
 		case collection.WallClock:
 			return fmt.Sprintf("paused: %s reached its time limit. What was saved is safe.", name)
 		}
+		if slices.ContainsFunc(s.Owed, func(g store.OwnedGap) bool { return g.Reason == collection.ListChanged }) {
+			return fmt.Sprintf("paused: %s is not whole yet: a list changed while it was read, and the next run reads it again. What was saved is safe.", name)
+		}
 		return fmt.Sprintf("paused: %s has planned work left. What was saved is safe.", name)
 	case collection.Waiting:
 		why := "pieces are owed that " + provider + " could not give now"

@@ -225,7 +225,7 @@ func refuted(e collection.Evidence) error {
 	case e.Lost > 0:
 		stop.Reason = collection.SchemaDrift // a person can accept it
 	case e.Changed():
-		stop.Err = collection.ErrListChanged
+		stop.Reason = collection.ListChanged
 	}
 	if e.Refuted < mostRefuted {
 		stop.Err = errAgain

@@ -530,11 +530,11 @@ func TestListThatChangesIsCalledSo(t *testing.T) {
 	for name, test := range map[string]struct {
 		page  string
 		quiet bool // the total stays as it was
-		want  error
+		want  collection.Reason
 	}{
-		"by number":             {page: "number: {param: page}", want: collection.ErrListChanged},
-		"by cursor":             {page: "cursor: {from: next, param: page, optional: true}", want: collection.ErrListChanged},
-		"the total is not true": {page: "number: {param: page}", quiet: true, want: collection.ErrContradicted},
+		"by number":             {page: "number: {param: page}", want: collection.ListChanged},
+		"by cursor":             {page: "cursor: {from: next, param: page, optional: true}", want: collection.ListChanged},
+		"the total is not true": {page: "number: {param: page}", quiet: true, want: collection.BadPage},
 	} {
 		t.Run(name, func(t *testing.T) {
 			calm := false
@@ -574,7 +574,7 @@ func TestListThatChangesIsCalledSo(t *testing.T) {
 				t.Fatal(err)
 			}
 			stops := r.Stops()
-			if len(stops) != 1 || !errors.Is(stops[0].Stop, test.want) || errors.Is(stops[0].Stop, collection.ErrListChanged) != (test.want == collection.ErrListChanged) {
+			if len(stops) != 1 || !errors.Is(stops[0].Stop, collection.ErrContradicted) || stops[0].Stop.Reason != test.want {
 				t.Fatalf("the stops are %+v, want one for: %v", stops, test.want)
 			}
 			calm = true

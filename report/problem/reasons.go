@@ -120,6 +120,11 @@ var reasons = map[collection.Reason]reasonRow{
 		"a verification found records that are missing or stale, and was told to have them collected again",
 		"nothing: the next run walks there from the start",
 	},
+	collection.ListChanged: {
+		row{"P0506", LevelPaused, ExitPaused, NeedsNothing, true, writeListChanged}, "list changed meanwhile",
+		"records were deleted or moved while the list was read, in two passes, so that some may have moved to a page that was read before",
+		"nothing: the next run reads the list again; if each run ends so, read it at a quieter hour, or with enough time to read it whole",
+	},
 }
 
 // Brief says a reason the way a person would, in at most 24 columns.

@@ -322,13 +322,16 @@ func writeBadPage(p *Problem, err error, sc Scene) {
 		p.Saved = sc.saved() + "; the list is not complete"
 		p.Do = []Step{sc.resume("correct the connector file if it is at fault, then:"), {"see what was counted:", sc.command("status")}}
 	}
-	if errors.Is(err, collection.ErrListChanged) {
-		p.Headline = fmt.Sprintf("a list of %s changed while it was read, in two passes", sc.Provider)
-		p.Retryable = true
-		p.Do = []Step{
-			sc.resume("nothing yet; the next run reads it again:"),
-			{"if each run ends so, correct the connector file; see what was counted:", sc.command("status")},
-		}
+}
+
+func writeListChanged(p *Problem, err error, sc Scene) {
+	p.Headline = fmt.Sprintf("a list of %s changed while it was read, in two passes", sc.Provider)
+	p.At = sc.place()
+	p.Why = stopIn(err).Detail
+	p.Saved = sc.saved() + "; the list is not complete"
+	p.Do = []Step{
+		sc.resume("nothing; the next run reads it again:"),
+		{"if each run ends so, read it at a quieter hour, or with more time; see what was counted:", sc.command("status")},
 	}
 }
 

@@ -409,18 +409,21 @@ func gapCooldown(t *testing.T, open opener) {
 		t.Errorf("leased %d gaps when it was time, want 1", len(got))
 	}
 
-	// Planned gaps never cool down, and stuck ones wait for the next run.
+	// Planned gaps never cool down; stuck ones, and lists that change, wait for the next run.
 	planned := deferGap(t, l, true, collection.Gap{Place: part("issues", "p"), Reason: collection.CircuitOpen})
 	stuck := deferGap(t, l, true, collection.Gap{Place: part("issues", "s"), Reason: collection.CursorExpired})
-	if !planned.NotBefore.IsZero() || !stuck.NotBefore.IsZero() {
-		t.Errorf("not before %v and %v, want any time", planned.NotBefore, stuck.NotBefore)
+	moves := deferGap(t, l, true, collection.Gap{Place: part("issues", "m"), Reason: collection.ListChanged})
+	if !planned.NotBefore.IsZero() || !stuck.NotBefore.IsZero() || !moves.NotBefore.IsZero() {
+		t.Errorf("not before %v, %v and %v, want any time", planned.NotBefore, stuck.NotBefore, moves.NotBefore)
 	}
 	if got := lease(t, l, time.Now(), 10); len(got) != 1 || got[0].ID != planned.ID {
 		t.Errorf("leased %+v, want the planned gap", got)
 	}
 	finish(t, l)
 	l = begin(t, s, "run-2")
-	if got := lease(t, l, time.Now(), 10); len(got) != 2 || got[0].ID != planned.ID && got[1].ID != planned.ID {
-		t.Errorf("the next run leased %+v, want the planned and the stuck gap", got)
+	got := lease(t, l, time.Now(), 10)
+	slices.SortFunc(got, func(a, b collection.Gap) int { return int(a.ID - b.ID) })
+	if len(got) != 3 || got[0].ID != planned.ID || got[1].ID != stuck.ID || got[2].ID != moves.ID {
+		t.Errorf("the next run leased %+v, want the planned gap, the stuck one and the list that changed", got)
 	}
 }

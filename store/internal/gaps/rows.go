@@ -36,8 +36,8 @@ const (
 
 	Eligible = `WHERE g.state IN ('open', 'leased') AND g.state = 'open'
 			AND g.stream_id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1)) AND g.lane = ?2 AND g.leased_epoch <> ?3
-			AND (g.kind = 'planned' OR (g.not_before IS NULL OR g.not_before <= ?4)
-				AND (g.kind <> 'stuck' OR g.deferred_epoch <> ?3))
+			AND (g.kind = 'planned' OR g.not_before IS NULL OR g.not_before <= ?4)
+			AND (g.kind <> 'stuck' AND g.reason <> 'list_changed' OR g.deferred_epoch <> ?3)
 		ORDER BY min(g.attempts, 8) - (CASE WHEN g.opened_at <= ?6 THEN 1 ELSE 0 END + CASE WHEN g.opened_at <= ?7 THEN 1 ELSE 0 END
 			+ CASE WHEN g.opened_at <= ?8 THEN 1 ELSE 0 END + CASE WHEN g.opened_at <= ?9 THEN 1 ELSE 0 END
 			+ CASE WHEN g.opened_at <= ?10 THEN 1 ELSE 0 END + CASE WHEN g.opened_at <= ?11 THEN 1 ELSE 0 END
