@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net/http"
 	"time"
 
 	"collect/collection"
@@ -34,6 +35,7 @@ type course struct {
 	version string   // what it covers
 	guard   *repeats // knows the pages of the walk, and may know some before its checkpoint
 	once    bool     // its pages are not asked for again
+	stuck   bool     // an earlier run left it where a page could not be had
 	again   int      // how many times its next page was asked for again
 	taken   func()   // called when the last slice that is fetched for now is being stored; nil: nobody waits for that
 }
@@ -65,7 +67,8 @@ func (r *Runner) walkBehind(ctx context.Context, c course, checkpoint collection
 		if err != nil {
 			return inStream(stream, err)
 		}
-		if stop.Reason == collection.CursorExpired {
+		shrank := r.shrank(ctx, c, reached, stop)
+		if stop.Reason == collection.CursorExpired || shrank {
 			over := "starts over"
 			from = collection.Cursor{Since: reached.Since, Version: version, Meaning: reached.Meaning}
 			if errors.Is(stop, collection.ErrMarkExpired) {
@@ -78,7 +81,10 @@ func (r *Runner) walkBehind(ctx context.Context, c course, checkpoint collection
 			checkpoint, reached = from, from
 			if r.beginAnew(at) {
 				why := fmt.Sprintf("the provider no longer accepts its own cursor (%d)", stop.Status)
-				if stop.Status == 0 {
+				switch {
+				case shrank:
+					why = fmt.Sprintf("the provider refuses a page that the list had when its total was told (%d): records may have been deleted", stop.Status)
+				case stop.Status == 0:
 					why = stop.Detail // the connector knows it without asking
 				}
 				r.warn(at, collection.Warning{Text: fmt.Sprintf("%s, so the walk of %s %s", why, stream.Name, over)})
@@ -143,6 +149,18 @@ func (r *Runner) restart(at collection.Place, from collection.Cursor) (anew coll
 	return from, false
 }
 
+// shrank reports whether stop may come of a list that has fewer pages than when its total was told: a page, by its
+// number, that the provider refuses. The walk begins anew then, once in a run; where an earlier run left it refused
+// as well, that would not help.
+func (r *Runner) shrank(ctx context.Context, c course, reached collection.Cursor, stop *collection.Stop) bool {
+	refused := stop.Status >= http.StatusBadRequest && stop.Status < http.StatusInternalServerError && (stop.Reason == collection.BadPage || stop.Reason == collection.NotFound)
+	if !refused || c.stuck || reached.Token == "" || errors.Is(stop, collection.ErrDeclared) || !r.counted(c.at, reached) || r.hasBegunAnew(c.at) {
+		return false
+	}
+	at, err := r.Ledger.Checkpoint(ctx, c.at)
+	return err == nil && at.Evidence.By != ""
+}
+
 // beginAnew reports whether a walk may begin anew that has a cursor, or was
 // finished in this run: once in a run, since a provider whose cursors never last
 // would be walked for ever. What is stored again is the same.
@@ -152,6 +170,13 @@ func (r *Runner) beginAnew(at collection.Place) bool {
 	again := r.begun[at]
 	r.begun[at] = true
 	return !again
+}
+
+// hasBegunAnew reports whether a walk used that up.
+func (r *Runner) hasBegunAnew(at collection.Place) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.begun[at]
 }
 
 // newRepeats returns a guard that has seen no page.
