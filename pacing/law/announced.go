@@ -158,6 +158,9 @@ func (b *bulletin) gauge(q *response.Quota, refused bool, now Moment) *gauge {
 		}
 		g.told = told
 	case told != g.told || q.Limit != g.limit:
+		if 0 < g.told && g.told < response.BudgetFrom && told >= response.BudgetFrom {
+			b.told = now - freshest - 1 // what was left of it was followed, and it is a budget
+		}
 		*g = gauge{name: q.Name, limit: q.Limit, told: told, length: told, ends: g.ends}
 	}
 	return g

@@ -132,6 +132,25 @@ func TestWindowIsKnownFromReset(t *testing.T) {
 	}
 }
 
+// TestBudgetIsKnownFromReset: what was left of a window is spread until its reset, and no longer once that shows that the
+// window is an hour's.
+func TestBudgetIsKnownFromReset(t *testing.T) {
+	const reset = 3 * time.Hour
+	r := begin(t, &provider{window: int64((reset - 1) / time.Hour)}, law.Memory{}, reset-10*time.Minute)
+	r.answer = func(p *provider) (law.Outcome, time.Duration) {
+		ok, left, reset := p.fixed(600, time.Hour)
+		return announced(granted(ok), 600, left, reset, 0), 100 * ms
+	}
+	r.until(reset - 10*s)
+	if got := r.until(reset); got < 9 || got > 11 {
+		t.Errorf("%d requests in the last 10 s of ten minutes with 600, want 10", got)
+	}
+	r.until(reset + 10*s)
+	if got := r.until(reset + 20*s); got < 35 || r.refused > 0 {
+		t.Errorf("%d requests in 10 s of the hour after it, %d refused, want the 4 a second that were earned, and none", got, r.refused)
+	}
+}
+
 // TestLastMomentOfAWindow: the few requests that are left in the last part of a
 // second are no pace of many a second.
 func TestLastMomentOfAWindow(t *testing.T) {
