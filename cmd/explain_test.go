@@ -276,6 +276,22 @@ func TestExplainWhatIsOwedWaits(t *testing.T) {
 	}
 }
 
+// A limit of one stream holds back the others, unless the file says that it is its own.
+func TestExplainALimitOfOneStream(t *testing.T) {
+	e := paced()
+	e.Known, e.Owed = true, nil
+	e.Pace.Constraints = []gate.Constraint{{Name: gate.Learned, PerSecond: 0.5, Binds: true}}
+	const says = "give that stream a `route` in the connector file"
+	for _, n := range []int{1, 2} {
+		e.Streams = make([]store.StreamState, n)
+		for _, e.Pace.Constraints[0].Route = range []string{"", "two"} {
+			if got := e.Faster(); strings.Contains(got, says) != (n == 2 && e.Pace.Constraints[0].Route == "") {
+				t.Errorf("%d streams, by route %q: %s", n, e.Pace.Constraints[0].Route, got)
+			}
+		}
+	}
+}
+
 // Where the credential is rejected, no ceiling limits anything, until a run asks with another one.
 func TestExplainARejectedCredential(t *testing.T) {
 	e := paced()

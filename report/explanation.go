@@ -527,6 +527,9 @@ func (e Explanation) Faster() string {
 		}
 		text += fmt.Sprintf(" In %s it refused %s.", which, words.Counted(refused, "time", "times"))
 	}
+	if b.Name == gate.Learned && b.Route == "" && len(e.Streams) > 1 {
+		text += " All streams share this pace: if the provider limits one of them by itself, give that stream a `route` in the connector file."
+	}
 	return text
 }
 
