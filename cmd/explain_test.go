@@ -3,6 +3,7 @@ package cmd
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -273,6 +274,17 @@ func TestExplainWhatIsOwedWaits(t *testing.T) {
 		if strings.Contains(got, "<- this one") {
 			t.Errorf("%d sent: a pace limits what does not leave:\n%s", sent, got)
 		}
+	}
+}
+
+// A change of the pace that cannot be seen in its figures pushes out none that can.
+func TestExplainLeavesOutWhatDidNotChange(t *testing.T) {
+	e := paced()
+	for range 9 {
+		e.History = append(e.History, collection.Event{Time: noon, Kind: collection.RateChanged, Rate: &collection.RateInfo{Previous: 9.91, Learned: 9.93, Reason: "an announced limit"}})
+	}
+	if got, want := e.Changes(), paced().Changes(); !slices.Equal(got, want) || len(want) == 0 {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

@@ -270,11 +270,14 @@ type Change struct{ When, What string }
 // historyShown is how many changes a person is shown.
 const historyShown = 5
 
-// Changes says what happened last, newest first.
+// Changes says what happened last, newest first. A pace that changed by less than is said did not change.
 func (e Explanation) Changes() []Change {
 	var all []Change
 	for i := len(e.History) - 1; i >= 0 && len(all) < historyShown; i-- {
 		event := e.History[i]
+		if r := event.Rate; r != nil && words.Rate(r.Previous) == words.Rate(r.Learned) {
+			continue
+		}
 		what := EventWords(event)
 		if event.Account != "" {
 			what = words.Clean(event.Account) + ": " + what
