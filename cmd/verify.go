@@ -50,8 +50,9 @@ and no checkpoint, and a run may go on beside it.
             it. Without a mark, a time inside the record tells that
   owed      it is not stored, and a gap says so
 
-It exits 76 if a record is missing, stale or vanished, and 0 if the two agree. One
-that --max-requests or --max-time ends says what was not compared.
+It exits 76 if a record is missing or stale, or has vanished from a stream that
+follows what the provider deletes, and 0 otherwise. One that --max-requests or
+--max-time ends says what was not compared.
 
 --repair leaves gaps for what is missing or stale: the next run walks these lists
 and partitions from the start, and stores what it finds.`,
@@ -178,6 +179,13 @@ func verificationLines(s report.VerificationStream) (lines []string) {
 			line += fmt.Sprintf(" and %s more", words.Count(more))
 		}
 		lines = append(lines, line)
+	}
+	switch {
+	case s.Vanished == 0:
+	case s.Follows:
+		lines = append(lines, "vanished records were deleted at the provider, or moved: the next runs that read all of the list mark them as deleted")
+	default:
+		lines = append(lines, "vanished records were deleted at the provider, or moved, and are kept; where each walk reads all of the list, `deletes: sweep` marks them as deleted")
 	}
 	if s.Rejected > 0 {
 		lines = append(lines, words.Counted(s.Rejected, "record that cannot be stored under its key was", "records that cannot be stored under their keys were")+" not compared")

@@ -44,6 +44,7 @@ type VerificationStream struct {
 	Older     int64 `json:"older"`    // the provider sent an earlier version than the stored one
 	Rejected  int64 `json:"rejected"` // they cannot be stored under a key
 
+	Follows  bool             `json:"follows"` // the stream follows what the provider deletes, so that a vanished record is a difference
 	Keys     VerificationKeys `json:"keys"`
 	Unsure   string           `json:"unsure"`   // why vanished records may be in the list all the same; "" if it is sure
 	Warnings []string         `json:"warnings"` // that the walk gave
@@ -57,8 +58,22 @@ type VerificationKeys struct {
 	Vanished []string `json:"vanished"`
 }
 
-// Differs reports whether the stored records are not what the provider has.
-func (s VerificationStream) Differs() bool { return s.Missing+s.Stale+s.Vanished > 0 }
+// Differs reports whether the stored records are not what the provider has. Where the stream
+// does not follow what the provider deletes, a record that it no longer lists is kept.
+func (s VerificationStream) Differs() bool {
+	return s.Missing+s.Stale > 0 || s.Follows && s.Vanished > 0
+}
+
+// Kept returns how many records are stored that the provider no longer lists, which is no difference.
+func (s VerificationStream) Kept() int64 {
+	if s.Follows {
+		return 0
+	}
+	return s.Vanished
+}
+
+// Compared reports whether anything of the stream was compared.
+func (s VerificationStream) Compared() bool { return s.Whole || s.Delivered+s.Vanished+s.Partition > 0 }
 
 // Differs reports whether the stored records of any stream are not what the
 // provider has.
@@ -99,21 +114,43 @@ func (v Verification) Verdict() int {
 
 // Sentence says the verdict in a line.
 func (v Verification) Sentence() string {
-	var differ, part []string
+	var equal, differ, part, none []string
+	kept := int64(0)
 	for _, s := range v.Streams {
-		if s.Differs() {
-			differ = append(differ, words.Clean(s.Stream))
+		name := words.Clean(s.Stream)
+		switch {
+		case !s.Compared():
+			none = append(none, name)
+			continue
+		case s.Differs():
+			differ = append(differ, name)
+		default:
+			equal = append(equal, name)
 		}
-		if !s.Whole {
-			part = append(part, words.Clean(s.Stream))
+		if kept += s.Kept(); !s.Whole {
+			part = append(part, name)
 		}
 	}
-	text := fmt.Sprintf("equal: what was compared of %s is what the provider has", words.Clean(v.Connector))
-	if len(differ) > 0 {
-		text = fmt.Sprintf("different: %s of %s is not what the provider has", strings.Join(differ, ", "), words.Clean(v.Connector))
+	connector := words.Clean(v.Connector)
+	var text string
+	switch {
+	case len(differ) > 0:
+		text = fmt.Sprintf("different: %s of %s is not what the provider has", strings.Join(differ, ", "), connector)
+	case len(equal) == 0:
+		text = fmt.Sprintf("nothing of %s was compared", connector)
+	case len(none) > 0:
+		text = fmt.Sprintf("equal: what was compared of %s of %s is what the provider has", strings.Join(equal, ", "), connector)
+	default:
+		text = fmt.Sprintf("equal: what was compared of %s is what the provider has", connector)
+	}
+	if kept > 0 {
+		text += fmt.Sprintf("; %s kept that it no longer lists", words.Counted(kept, "record is", "records are"))
 	}
 	if len(part) > 0 {
 		text += "; not compared to the end: " + strings.Join(part, ", ")
+	}
+	if len(none) > 0 && len(equal)+len(differ) > 0 {
+		text += "; not compared: " + strings.Join(none, ", ")
 	}
 	return text + fmt.Sprintf(" (%s)", words.Counted(v.Requests, "request", "requests"))
 }

@@ -24,17 +24,18 @@ type comparison struct {
 	began  time.Time // the verification
 	seed   maphash.Seed
 
-	keys      map[uint64]one
-	distinct  int64 // keys that were delivered
-	differing map[uint64]different
-	shared    map[uint64]bool // keys of two partitions, each of which delivered a record of its own
-	rejected  int64
-	leaving   int64                         // stored records that the next run marks as deleted
-	mark      string                        // that the next walk asks from, as the Value of a mark; "": none
-	owed      map[collection.Partition]bool // places with a gap
-	fetched   map[uint64]bool               // hashes of the partitions with a stored record
-	brought   map[uint64]bool               // keys that the next run has by the token that the newest walk ended with
-	newer     map[collection.Partition]bool // whose parents were stored since the newest pass began
+	keys       map[uint64]one
+	distinct   int64 // keys that were delivered
+	differing  map[uint64]different
+	shared     map[uint64]bool // keys of two partitions, each of which delivered a record of its own
+	rejected   int64
+	tombstones bool                          // the provider tells what it deleted
+	leaving    int64                         // stored records that the next run marks as deleted
+	mark       string                        // that the next walk asks from, as the Value of a mark; "": none
+	owed       map[collection.Partition]bool // places with a gap
+	fetched    map[uint64]bool               // hashes of the partitions with a stored record
+	brought    map[uint64]bool               // keys that the next run has by the token that the newest walk ended with
+	newer      map[collection.Partition]bool // whose parents were stored since the newest pass began
 
 	wrong map[collection.Partition]int64 // missing and stale records
 }
@@ -89,6 +90,7 @@ func (c *comparison) delivered(sl *collection.Slice, pass int64, before collecti
 	for i := range sl.Records {
 		r := &sl.Records[i]
 		if r.Deleted {
+			c.tombstones = true
 			continue // it is not there, and what is stored of it has vanished
 		}
 		h, sum := c.hash(r.Key), max(1, maphash.Bytes(c.seed, r.Data))

@@ -50,6 +50,7 @@ func (v *verification) tell(ctx context.Context, l *ledger, told *report.Verific
 		return l.done(p)
 	}
 	told.Delivered, told.Rejected = l.distinct, l.rejected
+	told.Follows = told.Follows || l.tombstones
 	if l.looksAgain(whole) {
 		for record, err := range v.Store.Records(ctx, v.Target.Name, l.stream.Name) {
 			if err != nil {

@@ -88,7 +88,7 @@ func Do(ctx context.Context, c Config) (Result, error) {
 	}
 	var ended *collection.Stop // what ends the verification of all streams
 	for _, stream := range streams {
-		told := report.VerificationStream{Stream: stream.Name}
+		told := report.VerificationStream{Stream: stream.Name, Follows: stream.Sweeps}
 		i := slices.IndexFunc(states, func(s store.StreamState) bool { return s.Name == stream.Name })
 		switch {
 		case ended != nil:
@@ -96,6 +96,7 @@ func Do(ctx context.Context, c Config) (Result, error) {
 		case i < 0 || len(states[i].Lanes) == 0:
 			told.Why = "not collected yet"
 		default:
+			told.Follows = told.Follows || states[i].Deleted > 0 // tombstones may come of what changed only
 			if ended, err = v.stream(ctx, states[i], &told); err != nil {
 				return Result{}, err
 			}
