@@ -388,7 +388,8 @@ func (e Evidence) moved() string {
 }
 
 // Changed reports whether what contradicts is that the list changed while it was read: a walk of a quieter hour may
-// have all. A total of pages that counts up may be the number of the page.
+// have all. Of records that are missing, a total says so that became another one: one that was deleted may have hidden
+// another one. A total of pages that counts up may be the number of the page.
 func (e Evidence) Changed() bool {
 	switch {
 	case e.Tied && e.Again > e.Replaced:
@@ -396,7 +397,8 @@ func (e Evidence) Changed() bool {
 	case e.moved() != "":
 		return true
 	}
-	return e.Cut == "" && e.short() != "" && e.Total != e.First && !(e.InPages && e.Total > e.First)
+	had, _ := e.held()
+	return e.Cut == "" && e.short() != "" && e.First-had <= 2*max(e.Total-e.First, e.First-e.Total) && !(e.InPages && e.Total > e.First)
 }
 
 // short says that fewer records came than the provider told.
@@ -405,8 +407,6 @@ func (e Evidence) Changed() bool {
 // held against what the place has stored, then, unless it is so small that it can
 // only be the total of what was asked for.
 func (e Evidence) short() string {
-	had := e.Distinct()
-	what := "came"
 	switch {
 	case e.Partial && 0 < e.Stored && e.Stored < e.Whole:
 		return fmt.Sprintf("the provider said that it has %d records, and %d are stored; if its total counts something else, give the stream total: ignore", e.Whole, e.Stored)
@@ -414,13 +414,8 @@ func (e Evidence) short() string {
 		return ""
 	case e.InPages && e.First == 1 && e.Pages > 1 && e.Total == e.Pages:
 		return fmt.Sprintf("%s says 1 on the first page and %d on page %d: it may be the number of the page, and not of all pages", e.By, e.Total, e.Pages)
-	case e.InPages && e.End == EndNotThere:
-		had, what = e.Pages-1, "pages came"
-	case e.InPages:
-		had, what = e.Pages, "pages came"
-	case e.Partial && 2*e.First >= e.Stored:
-		had, what = e.Stored, "are stored"
 	}
+	had, what := e.held()
 	switch {
 	case had >= e.First:
 		return ""
@@ -428,6 +423,19 @@ func (e Evidence) short() string {
 		return fmt.Sprintf("%s fell from %d to %d while the list was read, and %d %s", e.By, e.First, e.Total, had, what)
 	}
 	return fmt.Sprintf("%s says %d, but only %d %s; if it counts something else, give the stream total: ignore", e.By, e.First, had, what)
+}
+
+// held returns what the total is held against, and what became of it.
+func (e Evidence) held() (had int64, what string) {
+	switch {
+	case e.InPages && e.End == EndNotThere:
+		return e.Pages - 1, "pages came"
+	case e.InPages:
+		return e.Pages, "pages came"
+	case e.Partial && 2*e.First >= e.Stored:
+		return e.Stored, "are stored"
+	}
+	return e.Distinct(), "came"
 }
 
 // Doubt says what cannot be known of a walk that is complete as far as can be

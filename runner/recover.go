@@ -154,7 +154,7 @@ func (r *Runner) fill(ctx context.Context, gap collection.Gap) error {
 		if err := r.lookBehind(ctx, gap, guard); err != nil {
 			return r.failAgain(ctx, stream, gap, err)
 		}
-		return r.walkBehind(ctx, course{stream: stream, at: gap.Place, version: gap.Version, guard: guard, once: gap.Partition != "", stuck: gap.Reason.Kind() == collection.Stuck}, at.Cursor)
+		return r.walkBehind(ctx, course{stream: stream, at: gap.Place, version: gap.Version, guard: guard, once: gap.Partition != ""}, at.Cursor)
 	}
 	anew, lost := r.restart(gap.Place, gap.Cursor)
 	if alone, ok := r.alone(gap.Place, anew); ok && (!lost || anew.High != "") {

@@ -35,7 +35,6 @@ type course struct {
 	version string   // what it covers
 	guard   *repeats // knows the pages of the walk, and may know some before its checkpoint
 	once    bool     // its pages are not asked for again
-	stuck   bool     // an earlier run left it where a page could not be had
 	again   int      // how many times its next page was asked for again
 	taken   func()   // called when the last slice that is fetched for now is being stored; nil: nobody waits for that
 }
@@ -67,7 +66,7 @@ func (r *Runner) walkBehind(ctx context.Context, c course, checkpoint collection
 		if err != nil {
 			return inStream(stream, err)
 		}
-		shrank := r.shrank(ctx, c, reached, stop)
+		shrank := r.shrank(ctx, at, reached, stop)
 		if stop.Reason == collection.CursorExpired || shrank {
 			over := "starts over"
 			from = collection.Cursor{Since: reached.Since, Version: version, Meaning: reached.Meaning}
@@ -79,7 +78,7 @@ func (r *Runner) walkBehind(ctx context.Context, c course, checkpoint collection
 				return inStream(stream, err)
 			}
 			checkpoint, reached = from, from
-			if r.beginAnew(at) {
+			if shrank || r.beginAnew(at) {
 				why := fmt.Sprintf("the provider no longer accepts its own cursor (%d)", stop.Status)
 				switch {
 				case shrank:
@@ -149,16 +148,26 @@ func (r *Runner) restart(at collection.Place, from collection.Cursor) (anew coll
 	return from, false
 }
 
-// shrank reports whether stop may come of a list that has fewer pages than when its total was told: a page, by its
-// number, that the provider refuses. The walk begins anew then, once in a run; where an earlier run left it refused
-// as well, that would not help.
-func (r *Runner) shrank(ctx context.Context, c course, reached collection.Cursor, stop *collection.Stop) bool {
+// shrank reports whether stop, the refusal of a page by its number, comes of a list that ends before that page now: its
+// first page, which is asked for once in a run, has a total of no more than was delivered of the pages before. The walk
+// begins anew then.
+func (r *Runner) shrank(ctx context.Context, at collection.Place, reached collection.Cursor, stop *collection.Stop) bool {
 	refused := stop.Status >= http.StatusBadRequest && stop.Status < http.StatusInternalServerError && (stop.Reason == collection.BadPage || stop.Reason == collection.NotFound)
-	if !refused || c.stuck || reached.Token == "" || errors.Is(stop, collection.ErrDeclared) || !r.counted(c.at, reached) || r.hasBegunAnew(c.at) {
+	if !refused || reached.Token == "" || errors.Is(stop, collection.ErrDeclared) || !r.counted(at, reached) {
 		return false
 	}
-	at, err := r.Ledger.Checkpoint(ctx, c.at)
-	return err == nil && at.Evidence.By != ""
+	checkpoint, err := r.Ledger.Checkpoint(ctx, at)
+	if had := checkpoint.Evidence; err != nil || had.By == "" || checkpoint.Cursor != reached || !r.beginAnew(at) {
+		return false
+	}
+	first, err := r.one(ctx, at, collection.Cursor{Since: reached.Since, Version: reached.Version, Meaning: reached.Meaning})
+	if err != nil || first.Told.By == "" {
+		return false
+	}
+	if first.Told.Pages {
+		return first.Told.Total <= checkpoint.Evidence.Pages
+	}
+	return first.Told.Total <= checkpoint.Evidence.Distinct()
 }
 
 // beginAnew reports whether a walk may begin anew that has a cursor, or was
@@ -170,13 +179,6 @@ func (r *Runner) beginAnew(at collection.Place) bool {
 	again := r.begun[at]
 	r.begun[at] = true
 	return !again
-}
-
-// hasBegunAnew reports whether a walk used that up.
-func (r *Runner) hasBegunAnew(at collection.Place) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.begun[at]
 }
 
 // newRepeats returns a guard that has seen no page.

@@ -36,6 +36,7 @@ func TestTotalsThatAreTold(t *testing.T) {
 		{"page: {cursor: {from: next, param: c}}, records: items, total: ignore", `{` + items + `,"next":null,"total":9}`, nil, 0, ""},
 		{"page: {number: {param: p, total_pages: n}}, records: items", `{` + items + `,"n":4}`, nil, 4, "`n`"},
 		{"page: {number: {param: p, total_pages: n}}, records: items", `{` + items + `,"n":4,"total":9}`, nil, 9, "`total`"},
+		{"page: {number: {param: p, total_pages: total}}, records: items", `{` + items + `,"total":40}`, nil, 40, "`total`"},
 		{"page: {number: {param: p, total_pages: {header: x-pages}}}", `[{"id":1}]`, []string{"X-Pages", "4", "X-WP-Total", "35"}, 35, "the header X-WP-Total"},
 		{"page: {number: {param: p, total_pages: n}}, records: items, total: all", `{` + items + `,"n":4,"all":9}`, nil, 9, "`all`"},
 		{"page: {offset: {param: o, total: n}}, records: items", `{` + items + `,"n":4}`, nil, 4, "`n`"},
@@ -52,6 +53,20 @@ func TestTotalsThatAreTold(t *testing.T) {
 		slice, err := first(t, answer(200, test.body, test.header...), test.stream)
 		if err != nil || slice.Told.Total != test.total || slice.Told.By != test.by {
 			t.Errorf("%s, %v: told %d by %q, %v; want %d by %q", test.stream, test.header, slice.Told.Total, slice.Told.By, err, test.total, test.by)
+		}
+	}
+}
+
+// TestWhatTotalPagesNamesCountsPages, whatever it is called.
+func TestWhatTotalPagesNamesCountsPages(t *testing.T) {
+	const items = `"items":[{"id":1},{"id":2}]`
+	for at, serve := range map[string]http.HandlerFunc{
+		"total":             answer(200, "{"+items+`,"total":40}`),
+		"{header: X-Total}": answer(200, "{"+items+"}", "X-Total", "40"),
+	} {
+		slice, err := first(t, serve, "page: {number: {param: p, total_pages: "+at+"}}, records: items")
+		if err != nil || slice.Told.Total != 40 || !slice.Told.Pages {
+			t.Errorf("total_pages: %s: told %+v, %v; want 40 pages", at, slice.Told, err)
 		}
 	}
 }

@@ -26,6 +26,7 @@ import (
 	"collect/collection"
 	"collect/connectors"
 	"collect/connectors/declarative"
+	"collect/pacing"
 	"collect/runner"
 	"collect/store/sqlite"
 )
@@ -430,17 +431,18 @@ func openFile(t *testing.T, text string) (connectors.Connector, *sqlite.Store) {
 
 func run(t *testing.T, db *sqlite.Store, c connectors.Connector, id string) (outcome collection.Outcome, again bool) {
 	t.Helper()
+	return runWithin(t, db, c, id, 0)
+}
+
+// runWithin is run with a cap of so many requests; 0: none.
+func runWithin(t *testing.T, db *sqlite.Store, c connectors.Connector, id string, requests int64) (outcome collection.Outcome, again bool) {
+	t.Helper()
 	record := collection.Run{ID: id, Connector: "moving", Mode: collection.Forward, Lane: collection.Incremental, StartedAt: time.Now()}
 	ledger, err := db.Begin(t.Context(), record, c.Streams())
 	if err != nil {
 		t.Fatal(err)
 	}
-	commits := 0
-	r, err := runner.New(runner.Config{Connector: c, Ledger: ledger, Run: record, Domain: "moving", Observe: func(e collection.Event) {
-		if e.Kind == collection.SliceCommitted {
-			commits++
-		}
-	}})
+	r, err := runner.New(runner.Config{Connector: c, Ledger: ledger, Run: record, Domain: "moving", Budget: pacing.NewBudget(pacing.BudgetLimits{MaxRequests: requests})})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"collect/collection"
+	"collect/connectors"
+	"collect/store/sqlite"
 )
 
 // A blog lists posts on numbered pages of ten, says how many there are, and refuses a page
@@ -41,47 +44,63 @@ func (b *blog) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "[%s]", strings.Join(posts, ","))
 }
 
-// TestAListThatShrank: a page that the list had when its total was told, and that is refused
-// now, begins the walk anew, once. One that is refused for good is owed, and costs the next
-// run no other walk.
+// TestAListThatShrank: a page that the list does not have any more is refused, which begins the
+// walk anew. One that the list should have is owed.
 func TestAListThatShrank(t *testing.T) {
 	for name, test := range map[string]struct {
 		blog
 		outcome collection.Outcome
-		next    int // requests of the run after it, at most
+		walks   int
 	}{
 		"by more than a page while it is read": {blog{posts: 45, before: func(b *blog, n int) {
 			if n == 3 {
 				b.posts = 12
 			}
-		}}, collection.Complete, 4},
-		"one page is broken": {blog{posts: 45, broken: 3}, collection.Blocked, 9},
+		}}, collection.Complete, 2},
+		"one page is broken": {blog{posts: 45, broken: 3}, collection.Blocked, 1},
+		"by a record, and one page is broken": {blog{posts: 45, broken: 3, before: func(b *blog, n int) {
+			if n == 3 {
+				b.posts = 44
+			}
+		}}, collection.Blocked, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := &test.blog
-			web := httptest.NewServer(b)
-			defer web.Close()
-			c, db := openFile(t, "connector: moving\nprovider: {base_url: \""+web.URL+"\", pace: off, concurrency: {max: 1}}\nstreams:\n  items:\n    get: /items\n    key: id\n    page: {number: {param: page, size: 10, total_pages: {header: X-WP-TotalPages}}}\n")
-			outcome, _ := run(t, db, c, "run-0")
-			if outcome != test.outcome {
+			c, db := b.open(t)
+			if outcome, _ := run(t, db, c, "run-0"); outcome != test.outcome {
 				t.Errorf("the run is %s, want %s; it asked for the pages %v", outcome, test.outcome, b.asked)
 			}
-			first, whole := b.asked, 0
-			for _, page := range first {
-				if page == 1 {
-					whole++
+			walks := 0
+			for _, page := range b.asked {
+				if page == 2 {
+					walks++
 				}
 			}
-			if whole != 2 {
-				t.Errorf("the list was begun %d times, want twice: %v", whole, first)
-			}
-			b.asked = nil
-			if outcome, _ = run(t, db, c, "run-1"); outcome != test.outcome && outcome != collection.NothingNew {
-				t.Errorf("the next run is %s", outcome)
-			}
-			if len(b.asked) > test.next {
-				t.Errorf("the next run asked for the pages %v, want %d at most", b.asked, test.next)
+			if walks != test.walks {
+				t.Errorf("the list was walked %d times, want %d: %v", walks, test.walks, b.asked)
 			}
 		})
 	}
+}
+
+// TestABrokenPageIsPassed, also by runs that end soon: the first page, which shows that the list did not
+// shrink, costs each one request.
+func TestABrokenPageIsPassed(t *testing.T) {
+	b := &blog{posts: 105, broken: 8}
+	c, db := b.open(t)
+	var outcome collection.Outcome
+	for n := range 5 {
+		outcome, _ = runWithin(t, db, c, fmt.Sprint("run-", n), 5)
+	}
+	if !slices.Contains(b.asked, 11) || outcome != collection.Blocked {
+		t.Errorf("the last of five runs is %s, and they asked for the pages %v, want all 11, and one that is owed", outcome, b.asked)
+	}
+}
+
+// open returns a connector of the blog and a new store.
+func (b *blog) open(t *testing.T) (connectors.Connector, *sqlite.Store) {
+	t.Helper()
+	web := httptest.NewServer(b)
+	t.Cleanup(web.Close)
+	return openFile(t, "connector: moving\nprovider: {base_url: \""+web.URL+"\", pace: off, concurrency: {max: 1}}\nstreams:\n  items:\n    get: /items\n    key: id\n    page: {number: {param: page, size: 10, total_pages: {header: X-WP-TotalPages}}}\n")
 }

@@ -48,6 +48,11 @@ func (p *Page) totalAt(at Source) (int, error) {
 	return total, nil
 }
 
+// tells reports whether told stands where s says.
+func (s Source) tells(told collection.Told) bool {
+	return s.Set && (told.By == "`"+s.Text+"`" || s.Header != "" && strings.EqualFold(told.By, "the header "+s.Header))
+}
+
 // TotalOf returns the total that p tells, which is looked for once.
 func TotalOf(p *Page, list Kind, declared Source) collection.Told {
 	if p.total == nil {
@@ -63,10 +68,11 @@ func findTotal(p *Page, list Kind, declared Source) collection.Told {
 	if pg, ok := list.(ByOffset); ok && pg.Total.Set {
 		declared = pg.Total
 	}
-	if told := findRecords(p, declared); told.By != "" {
+	pg, ok := list.(ByNumber)
+	if told := findRecords(p, declared); told.By != "" && !(ok && pg.Total.tells(told)) {
 		return told
 	}
-	if pg, ok := list.(ByNumber); ok && pg.Total.Set {
+	if ok && pg.Total.Set {
 		if n, err := p.totalAt(pg.Total); err == nil {
 			return collection.Told{Total: int64(n), By: "`" + pg.Total.Text + "`", Pages: true}
 		}
