@@ -141,13 +141,19 @@ func unseen(stream store.StreamState, streams []store.StreamState) bool {
 	return dated(stream, lane) && slices.ContainsFunc(streams, func(s store.StreamState) bool { return LaneOf(s, collection.Incremental).Epoch > lane.BeganEpoch })
 }
 
-// Doubts says what cannot be known of the complete walks of a lane; "" if
-// nothing is left open.
+// Doubts says what cannot be known of the complete walks of a lane, and what may be newer than what they
+// stored; "" if nothing is left open.
 func Doubts(streams []store.StreamState, lane collection.Lane) string {
 	var doubts []string
 	for _, stream := range streams {
 		if l := LaneOf(stream, lane); l.Complete && l.Evidence.Doubt() != "" {
 			doubts = append(doubts, words.Clean(stream.Name)+" has "+l.Evidence.Doubt())
+		}
+		switch n := stream.Collided; {
+		case n == 1:
+			doubts = append(doubts, words.Clean(stream.Name)+" has 1 record in quarantine that may be newer than the one which is stored under its key")
+		case n > 1:
+			doubts = append(doubts, fmt.Sprintf("%s has %s records in quarantine that may be newer than those which are stored under their keys", words.Clean(stream.Name), words.Count(n)))
 		}
 	}
 	return strings.Join(doubts, ", ")

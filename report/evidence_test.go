@@ -27,6 +27,12 @@ func TestWhyAWalkMarkedNothing(t *testing.T) {
 			t.Errorf("a pass, unsure: %t: %q, want %q", unsure, got, want)
 		}
 	}
+	for collided, want := range map[int64]string{0: "", 1: "notes has 1 record in quarantine that may be newer than the one which is stored under its key", 2: "notes has 2 records in quarantine that may be newer than those which are stored under their keys"} {
+		details.Collided = collided
+		if got := report.Doubts([]store.StreamState{details}, collection.Incremental); got != want {
+			t.Errorf("with %d of two parents' records in quarantine: %q, want %q", collided, got, want)
+		}
+	}
 	for _, test := range []struct {
 		name   string
 		change func(*collection.Evidence)
