@@ -33,7 +33,7 @@ func (a *app) gapsCommand() *cobra.Command {
 					if err != nil {
 						return err
 					}
-					return a.result(report.TimelineLines(timelines), v.shown(calendarText(timelines, a.width(), a.caps())))
+					return a.result(report.TimelineLines(timelines), a.nothingOr(v, calendarText(timelines, a.width(), a.caps())))
 				}
 				gaps, err := v.gaps(c.Context())
 				if err != nil {
@@ -48,7 +48,7 @@ func (a *app) gapsCommand() *cobra.Command {
 				if all {
 					most = 0
 				}
-				return a.result(report.GapLines(gaps), v.shown(gapsTable(v, gaps, most, a.width(), a.caps())))
+				return a.result(report.GapLines(gaps), a.nothingOr(v, gapsTable(v, gaps, most, a.width(), a.caps())))
 			})
 		},
 	}

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"collect/cmd/internal/config"
+	"collect/cmd/internal/term"
 	"collect/engine/registry"
 	"collect/engine/storage"
 	"collect/report/problem"
@@ -68,13 +70,14 @@ type looked struct {
 	held     map[string]string // why a connector sends nothing until a person acts; see [app.held]
 }
 
-// shown returns text, which shows what is stored; or, where there is no database, where it would
-// be, and what begins one.
-func (v looked) shown(text string) string {
-	if v.db == nil {
-		return fmt.Sprintf("nothing was collected yet: there is no database at %s. To begin: collect run <name | file.yaml>\n", v.settings.State)
+// nothingOr returns text, which shows what is stored as v looked at it; or, where there is no database,
+// where it would be, and what begins one.
+func (a *app) nothingOr(v looked, text string) string {
+	if v.db != nil {
+		return text
 	}
-	return text
+	said := fmt.Sprintf("nothing was collected yet: there is no database at %s. To begin: collect run <name | file.yaml>", v.settings.State)
+	return strings.Join(term.Wrap("", said, a.width()), "\n") + "\n"
 }
 
 // command returns a command of ours on what, to be copied.

@@ -28,7 +28,7 @@ func (a *app) runsCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.result(report.RunLines(runs), v.shown(runsTable(v.name, runs, v.now, a.width(), a.caps())+brokeLines(runs, v.flags, a.width())))
+				return a.result(report.RunLines(runs), a.nothingOr(v, runsTable(v.name, runs, v.now, a.width(), a.caps())+brokeLines(runs, v.flags, a.width())))
 			})
 		},
 	}

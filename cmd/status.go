@@ -57,7 +57,7 @@ func (a *app) printStatus(ctx context.Context, o statusView) error {
 			return err
 		}
 		if !o.check {
-			lines, text := report.StatusLines(all, v.now), v.shown(a.statusText(o, all, v.now))
+			lines, text := report.StatusLines(all, v.now), a.nothingOr(v, a.statusText(o, all, v.now))
 			if f, there := fleetOf(ctx, v); there {
 				addFleet(lines, f)
 				if len(o.names) == 0 {

@@ -25,7 +25,7 @@ func (a *app) watchStatus(ctx context.Context, o statusView) error {
 		err := a.lookQuietly(ctx, o.names, func(v looked) error {
 			all, err := a.statuses(ctx, v)
 			if err == nil {
-				w.saw(v.shown(a.statusText(o, all, v.now)), v.now)
+				w.saw(a.nothingOr(v, a.statusText(o, all, v.now)), v.now)
 			}
 			return err
 		})
