@@ -392,7 +392,7 @@ func (e Evidence) moved() string {
 // another one. A total of pages that counts up may be the number of the page.
 func (e Evidence) Changed() bool {
 	switch {
-	case e.Tied && e.Again > e.Replaced:
+	case e.Tied && e.Again > e.Replaced, e.Torn > 0 && e.Torn == e.Seams: // if no page begins where it should, the file is wrong
 		return false
 	case e.moved() != "":
 		return true

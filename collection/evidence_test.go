@@ -119,6 +119,8 @@ func TestChanged(t *testing.T) {
 	}{
 		{"the total fell", collection.Evidence{Pages: 2, Records: 12, Fell: 1, By: "x", First: 12, Total: 11, Counted: true, End: end}, true},
 		{"the total fell, and less came than it said", collection.Evidence{Pages: 2, Records: 10, Fell: 1, By: "x", First: 12, Total: 11, End: end}, true},
+		{"one page does not begin where it should", collection.Evidence{Pages: 4, Records: 40, Seams: 3, Torn: 1, End: end}, true},
+		{"no page begins where it should", collection.Evidence{Pages: 3, Records: 30, Seams: 2, Torn: 2, End: end}, false},
 		{"the total rose by less than is missing", collection.Evidence{Pages: 3, Records: 30, By: "x", First: 25_000, Total: 25_003, End: end}, false},
 		{"less came than the total", collection.Evidence{Pages: 2, Records: 10, By: "x", First: 12, Total: 12, End: end}, false},
 		{"less than expected, and one was updated", collection.Evidence{Pages: 2, Records: 4, Again: 1, Replaced: 1, Later: 1, Expect: collection.Expectation{Least: 5}, End: end}, false},
