@@ -53,10 +53,10 @@ func EvidenceWords(stream store.StreamState, lane store.LaneState) string {
 	if e.Pages == 0 || !lane.Complete {
 		return ""
 	}
-	if doubt := e.Doubt(); stream.Parent != "" && doubt != "" {
-		return fmt.Sprintf("%s, newest pass: complete as far as this can tell: %s", words.Clean(stream.Name), doubt)
-	}
 	if stream.Parent != "" { // a pass has no pages
+		if doubt := e.Doubt(); doubt != "" {
+			return fmt.Sprintf("%s, newest pass: complete as far as this can tell: %s", words.Clean(stream.Name), doubt)
+		}
 		return ""
 	}
 	text := fmt.Sprintf("%s, newest walk: %s on %s", words.Clean(stream.Name), words.Counted(e.Records, "record", "records"), words.Counted(e.Pages, "page", "pages"))

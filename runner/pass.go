@@ -120,8 +120,8 @@ func (r *Runner) take(ctx context.Context, c course, checkpoint collection.Curso
 	return r.walkBehind(collection.WithPlace(ctx, c.at), c, checkpoint)
 }
 
-// noteDoubt notes what is not known of the walk of a partition that came to its end. Most parents have no
-// children: that is no doubt of theirs.
+// noteDoubt notes that the finished walk of a partition may lack records. A partition without records is
+// no doubt: most parents have no children.
 func (r *Runner) noteDoubt(at collection.Place, e collection.Evidence) {
 	if at.Partition != "" && e.Records > 0 && e.Doubt() != "" {
 		r.mu.Lock()

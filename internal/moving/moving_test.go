@@ -434,7 +434,7 @@ func run(t *testing.T, db *sqlite.Store, c connectors.Connector, id string) (out
 	return runWithin(t, db, c, id, 0)
 }
 
-// runWithin is run with a cap of so many requests; 0: none.
+// runWithin does what run does, and sends at most so many requests; 0: any number.
 func runWithin(t *testing.T, db *sqlite.Store, c connectors.Connector, id string, requests int64) (outcome collection.Outcome, again bool) {
 	t.Helper()
 	record := collection.Run{ID: id, Connector: "moving", Mode: collection.Forward, Lane: collection.Incremental, StartedAt: time.Now()}
