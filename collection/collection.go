@@ -227,7 +227,7 @@ type Parent struct {
 // kept: see [Shortened].
 type Rejected struct {
 	Data   []byte
-	Reason string // no_key, bad_key, key_collision, too_large, too_deep, not_an_object, schema_drift
+	Reason string // no_key, bad_key, key_collision, contested, too_large, too_deep, not_an_object, schema_drift
 	Key    string // that it would be stored under, if a record that is stored under it later takes its place; "" if not
 }
 
@@ -258,7 +258,8 @@ func Shortened(data []byte) []byte {
 	return append([]byte(head), data[:mostRejected]...)
 }
 
-// KeyCollision is why a record is rejected whose key is that of another one.
+// KeyCollision is why a record is rejected whose key is that of another one. Until it is known whether
+// it is another one, it is in quarantine as [Contested].
 const KeyCollision = "key_collision"
 
 // A Slice is the smallest unit of a walk: a page, or the detail of one
@@ -278,6 +279,10 @@ type Slice struct {
 	Told       Told  // what the page says of the whole list
 	Span       *Span // the window of time that is whole with this slice; nil: none
 
+	// Decides says what became of the records of the place that are in quarantine as [Contested]. Of these, the
+	// slice has those that its list shows. nil: it decides nothing.
+	Decides *Decision
+
 	// Else is where the checkpoint moves instead of to Next if the evidence,
 	// this slice included, contradicts that the pass delivered all there is:
 	// the start of another pass. nil: nothing is asked of the evidence.
@@ -288,6 +293,19 @@ type Slice struct {
 	Anew bool
 
 	Spent Tally // what its run had spent by then: requests, retries and throttle signals
+}
+
+// A Decision says what became of the contested records of a place.
+type Decision struct {
+	Moved   []string // the keys of those that moved there, in order; the other ones of the slice have a shared key
+	Unknown []string // the keys of those that neither list shows, and one of them is not there any more: they stay in quarantine
+	Shared  bool     // nothing was read, since the key is known to be shared: all of them have collided
+}
+
+// A Contest is the contested records of a place that one other partition has.
+type Contest struct {
+	Partition Partition // its records are stored
+	Keys      []string  // in order
 }
 
 // A Span is a window of time whose list was walked to its end, and how many records

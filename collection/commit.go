@@ -29,7 +29,7 @@ type Committed struct {
 	Deleted  int // records that were marked as deleted: tombstones, and what a sweep found missing
 	Moved    int // records that another partition had before
 	Closed   []Gap
-	Left     Gap // what the slice Leaves, as it is owed now
+	Left     Gap // what the slice Leaves, or that its records are contested, as it is owed now; the zero Gap: nothing
 
 	Next     Cursor   // where the checkpoint moved, if it did: the Next of the slice, or its Else
 	Evidence Evidence // of the pass, this slice included; see Slice

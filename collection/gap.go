@@ -29,7 +29,12 @@ const (
 	Gone             Reason = "gone"
 	Differs          Reason = "differs"      // what is stored there is not what the provider has
 	ListChanged      Reason = "list_changed" // records were deleted or moved while the list was read, in two passes
+	Contested        Reason = "contested"    // two partitions have shown a record of one key: it moved, or the key is shared
 )
+
+// AtContested is the cursor of the gap of a place that has contested records. No walk
+// stands there.
+var AtContested = Cursor{Meaning: string(Contested)}
 
 // A Kind says who acts on a gap.
 type Kind string
@@ -77,6 +82,7 @@ var reasons = []rule{
 	{reason: Gone, kind: Stuck, permanent: true, settled: true, withheld: true},
 	{reason: Differs, kind: Planned},
 	{reason: ListChanged, kind: Planned},
+	{reason: Contested, kind: Planned},
 }
 
 // Reasons returns every reason there is.

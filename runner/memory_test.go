@@ -253,6 +253,10 @@ func (m *memory) Parents(_ context.Context, parent, after string, n int) ([]coll
 	return page, nil
 }
 
+func (m *memory) Contested(context.Context, collection.Place) ([]collection.Contest, error) {
+	return nil, nil
+}
+
 func (m *memory) Places(ctx context.Context, at []collection.Place) ([]collection.PlaceState, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

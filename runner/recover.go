@@ -71,9 +71,10 @@ func byPlace(gaps []collection.Gap) [][]collection.Gap {
 }
 
 // tryAgain tries one gap. That a piece is forbidden still says nothing of the account; where
-// nothing was readable in this run yet, something else is asked for, which does.
+// nothing was readable in this run yet, something else is asked for, which does. A record that moved may
+// have left a list that is forbidden now.
 func (r *Runner) tryAgain(ctx context.Context, gap collection.Gap) error {
-	if gap.Reason != collection.Forbidden || gap.Partition == "" {
+	if gap.Reason != collection.Forbidden && gap.Cursor != collection.AtContested || gap.Partition == "" {
 		return r.fill(ctx, gap)
 	}
 	if err := r.fill(collection.WithForbidden(ctx), gap); err != nil || r.ended() != nil || !r.governor.InDoubt() {
@@ -142,6 +143,9 @@ func (r *Runner) fill(ctx context.Context, gap collection.Gap) error {
 		return nil // it marks where the pass goes on, and the pass closes it
 	}
 	ctx = collection.WithPlace(ctx, gap.Place)
+	if gap.Cursor == collection.AtContested {
+		return r.decide(ctx, stream, gap)
+	}
 	if key, ok := gap.Partition.Unmade(); ok {
 		return r.fillParent(ctx, stream, gap, key)
 	}

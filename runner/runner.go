@@ -49,6 +49,7 @@ type Ledger interface {
 	Lease(ctx context.Context, lane collection.Lane, streams []string, now time.Time, n int) ([]collection.Gap, error)
 	Parents(ctx context.Context, parent string, after string, n int) ([]collection.Parent, error)
 	Places(ctx context.Context, at []collection.Place) ([]collection.PlaceState, error)
+	Contested(ctx context.Context, at collection.Place) ([]collection.Contest, error)
 	SaveProvider(ctx context.Context, domain string, state []byte, events ...collection.Event) error
 	Beat(ctx context.Context, now time.Time, tally collection.Tally, metrics collection.Metrics) error
 }
@@ -115,6 +116,9 @@ type Runner struct {
 	passing     map[string]bool           // streams whose pass finds again what was not finished
 	doubted     map[string]bool           // streams with a partition of whose walk something is not known
 
+	deciding sync.Mutex
+	shared   map[string]bool // streams of which two partitions have records of one key; see decide
+
 	vouching sync.Mutex
 	vouched  bool // something was asked for that had been readable
 
@@ -141,7 +145,7 @@ func New(c Config) (*Runner, error) {
 	if c.Concurrency = provider.InFlight(asked); asked <= 0 {
 		c.Concurrency *= 1 + len(c.More)
 	}
-	r := &Runner{Config: c, lane: c.Run.Lane, commits: newCommitter(c.Ledger, c.Budget.Tally), left: map[collection.Place]bool{}, done: map[collection.Place]bool{}, begunBefore: map[string]bool{}, begun: map[collection.Place]bool{}, passed: map[string]int64{}, passing: map[string]bool{}, doubted: map[string]bool{}, warned: map[warningKind]int{}, streaks: map[string]streak{}, waits: map[string]*waits{}}
+	r := &Runner{Config: c, lane: c.Run.Lane, commits: newCommitter(c.Ledger, c.Budget.Tally), left: map[collection.Place]bool{}, done: map[collection.Place]bool{}, begunBefore: map[string]bool{}, begun: map[collection.Place]bool{}, passed: map[string]int64{}, passing: map[string]bool{}, doubted: map[string]bool{}, shared: map[string]bool{}, warned: map[warningKind]int{}, streaks: map[string]streak{}, waits: map[string]*waits{}}
 
 	r.streams = c.Connector.Streams()
 	for _, name := range c.Streams {

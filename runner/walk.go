@@ -365,7 +365,7 @@ func (r *Runner) saved(p *pending) (collection.Committed, error) {
 	_ = r.governor.Remember(context.Background())
 	r.mu.Lock()
 	r.tally.GapsShut += int64(len(done.Closed))
-	left := slice.Leaves != nil && slice.Fills == 0
+	left := done.Left.ID != 0 && (slice.Leaves == nil || slice.Fills == 0)
 	if left {
 		r.tally.GapsOpen++
 	}

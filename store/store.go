@@ -264,10 +264,12 @@ type Ledger interface {
 	// key may stand twice among the records of a slice.
 	//
 	// A record whose key is that of a record with other bytes in another partition
-	// has moved, and is stored, unless the other one is there still: then it is
-	// rejected with key_collision. It is there still if the pass over all partitions
-	// has shown it, if none was begun, if it has a later mark, and, where its partition is asked from
-	// a mark or not in each pass, if the record was in the slice's partition before.
+	// has moved, and is stored, unless the other one is there still: then it goes to quarantine
+	// with key_collision. It is there still if it has a later mark or no pass over all partitions was begun. It
+	// may be there still if the pass has shown it, and, where its partition is asked from
+	// a mark or not in each pass, if the record was in the slice's partition before: then it does not count as
+	// rejected yet, but goes to quarantine as [collection.Contested], and a gap for that is Left until a slice that
+	// fills it Decides. A key that was found to be shared is not contested again.
 	//
 	// A record that is stored ends the quarantine of the same bytes in its partition,
 	// and of what was kept there under its Key.
@@ -299,6 +301,10 @@ type Ledger interface {
 	// Places returns the state of the given places, in their order, in one
 	// read: the checkpoint and whether a gap is owed there.
 	Places(ctx context.Context, at []collection.Place) ([]collection.PlaceState, error)
+
+	// Contested returns the contested records of a place, by the partitions whose records are stored under
+	// their keys.
+	Contested(ctx context.Context, at collection.Place) ([]collection.Contest, error)
 
 	// SaveProvider stores what was learned of a pacing domain, as JSON, with
 	// the events that led to it.

@@ -197,6 +197,11 @@ func (l *ledger) Defer(_ context.Context, _ bool, gaps ...collection.Gap) ([]col
 	return gaps, nil
 }
 
+// Contested returns none: what differs is told.
+func (l *ledger) Contested(context.Context, collection.Place) ([]collection.Contest, error) {
+	return nil, nil
+}
+
 // Lease returns none: what was not read is told, and not tried again.
 func (l *ledger) Lease(context.Context, collection.Lane, []string, time.Time, int) ([]collection.Gap, error) {
 	return nil, nil

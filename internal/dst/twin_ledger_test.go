@@ -61,6 +61,10 @@ func (l *twinLedger) Places(ctx context.Context, at []collection.Place) ([]colle
 	return states, nil
 }
 
+func (l *twinLedger) Contested(context.Context, collection.Place) ([]collection.Contest, error) {
+	return nil, nil
+}
+
 func (l *twinLedger) Parents(ctx context.Context, parent, after string, n int) (parents []collection.Parent, err error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()

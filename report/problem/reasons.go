@@ -125,6 +125,11 @@ var reasons = map[collection.Reason]reasonRow{
 		"records were deleted or moved while the list was read, in two passes, so that some may have moved to a page that was read before",
 		"nothing: the next run reads the list again; if each run ends so, read it at a quieter hour, or with enough time to read it whole",
 	},
+	collection.Contested: {
+		row{"P0507", LevelPaused, ExitPaused, NeedsNothing, true, piece("%s has shown a record of %s under two parents%s")}, "moved or shared key",
+		"two parents have shown a record of one key: it moved from one to the other while they were read, or the key is not unique",
+		"nothing: both lists are read again, mostly by the same run; if both show it then, the run says that the key is not unique",
+	},
 }
 
 // Brief says a reason the way a person would, in at most 24 columns.

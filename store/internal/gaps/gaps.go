@@ -67,6 +67,17 @@ func (b Book) Defer(t database.Tx, p Place, gap collection.Gap, worked, behind b
 	return gap, b.record(t, collection.GapOpened, gap)
 }
 
+// DeferNew opens a gap, if none is owed at its cursor, and returns it then. It reports whether a
+// run may try the gap, which it may not if one is dead there.
+func (b Book) DeferNew(t database.Tx, p Place, gap collection.Gap) (opened collection.Gap, due bool, err error) {
+	was, err := owedAt(t, p, gap.Cursor)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return opened, was.State != collection.GapDead, err
+	}
+	opened, err = b.Defer(t, p, gap, false, true)
+	return opened, true, err
+}
+
 // Free opens the gaps of the connector that are leased: by a run that
 // ends, or by one that died.
 func (b Book) Free(t database.Tx) error {

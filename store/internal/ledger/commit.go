@@ -164,7 +164,7 @@ func (b *batch) commit(sl *collection.Slice, result *collection.Committed) error
 	if err := b.settle(gaps.Place{Place: sl.Place, StreamID: s.ID, PartitionID: here.Partition}, here.Owes, sl, moves, result); err != nil {
 		return err
 	}
-	here.Owes = here.Owes || sl.Leaves != nil
+	here.Owes = here.Owes || result.Left.ID != 0
 	span, err := spanText(sl, result)
 	if err != nil {
 		return err
@@ -261,6 +261,9 @@ func (b *batch) sweep(s *streams.Stream, here *checkpoints.Standing, sl *collect
 // goes on anew passes none.
 func (b *batch) settle(p gaps.Place, owes bool, sl *collection.Slice, moves bool, result *collection.Committed) (err error) {
 	book := b.ledger.book()
+	if err := b.contest(p, sl, result); err != nil {
+		return err
+	}
 	if sl.Anew {
 		return book.MoveFrom(b.tx, p, sl.From, sl.Next)
 	}
@@ -283,6 +286,27 @@ func (b *batch) settle(p gaps.Place, owes bool, sl *collection.Slice, moves bool
 			return err
 		}
 		result.Left, err = book.Defer(b.tx, p, left, true, moves && result.Next != sl.From)
+	}
+	return err
+}
+
+// contest leaves a gap for the contested records of a slice. Where none can be tried, nobody decides, and they
+// are rejected.
+func (b *batch) contest(p gaps.Place, sl *collection.Slice, result *collection.Committed) error {
+	n := b.records.Undecided
+	if n == 0 {
+		return nil
+	}
+	gap := collection.Gap{
+		Place: p.Place, Cursor: collection.AtContested, Shape: collection.SliceGap, Reason: collection.Contested,
+		Detail: "records moved there, or share their keys with those of another parent; both lists are read again",
+	}
+	if b.ledger.streams[sl.Stream].Role == collection.Detail {
+		gap.Shape = collection.DetailGap
+	}
+	left, due, err := b.ledger.book().DeferNew(b.tx, p, gap)
+	if result.Left = left; !due {
+		result.Rejected += n
 	}
 	return err
 }

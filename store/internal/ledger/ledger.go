@@ -99,6 +99,15 @@ func (l *ledger) Parents(ctx context.Context, parent string, after string, n int
 	return records.Parents(ctx, l.store.readers, stream, after, n)
 }
 
+// Contested returns the contested records of a place; see store.Ledger.
+func (l *ledger) Contested(ctx context.Context, at collection.Place) ([]collection.Contest, error) {
+	stream, err := l.number(at.Stream)
+	if err != nil {
+		return nil, err
+	}
+	return records.Contested(ctx, l.store.readers, stream, at.Partition)
+}
+
 // Defer opens gaps, or renews those that are open; see store.Ledger.
 func (l *ledger) Defer(ctx context.Context, worked bool, owed ...collection.Gap) ([]collection.Gap, error) {
 	if len(owed) == 0 {

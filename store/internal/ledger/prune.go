@@ -66,10 +66,14 @@ const (
 
 	// A slice that is gone came before the next one that is there.
 	oldRejects = `SELECT q.id FROM quarantine q JOIN streams s ON s.id = q.stream_id
-		WHERE s.connector = ?1 AND (SELECT committed_at FROM slices WHERE id >= q.last_slice ORDER BY id LIMIT 1) < ?2`
+		WHERE s.connector = ?1 AND (SELECT committed_at FROM slices WHERE id >= q.last_slice ORDER BY id LIMIT 1) < ?2 AND ` + decidedOn
 	rejectsBeyond = `SELECT id FROM (
 		SELECT q.id, sum(length(q.data)) OVER (ORDER BY q.last_slice DESC, q.id DESC) AS upto
-		FROM quarantine q JOIN streams s ON s.id = q.stream_id WHERE s.connector = ?1) AS newest WHERE upto > ?2`
+		FROM quarantine q JOIN streams s ON s.id = q.stream_id WHERE s.connector = ?1 AND ` + decidedOn + `) AS newest WHERE upto > ?2`
+
+	// decidedOn leaves what a gap owes a decision about.
+	decidedOn = `NOT (q.reason = '` + string(collection.Contested) + `' AND EXISTS (SELECT 1 FROM gaps g
+		WHERE g.partition_id = q.partition_id AND g.meaning = '` + string(collection.Contested) + `' AND g.state IN ('open', 'leased', 'dead')))`
 )
 
 // A pruning is an order for one kind of rows.

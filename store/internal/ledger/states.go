@@ -71,7 +71,7 @@ func (r reader) streams(ctx context.Context, connector string) (map[string][]sto
 	}, `SELECT id, connector, name, role, parent, refresh, ordered, view, records,
 			(SELECT count(*) FROM records WHERE stream_id = s.id AND deleted <> 0),
 			(SELECT count(*) FROM quarantine WHERE stream_id = s.id),
-			(SELECT count(*) FROM quarantine WHERE stream_id = s.id AND reason = 'key_collision' AND key <> '')
+			(SELECT count(*) FROM quarantine WHERE stream_id = s.id AND reason IN ('key_collision', 'contested') AND key <> '')
 		FROM streams s NOT INDEXED WHERE `+of+` ORDER BY position, id`, args...)
 	return states, err
 }

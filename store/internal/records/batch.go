@@ -17,7 +17,8 @@ import (
 
 // A Batch is the records of one transaction.
 type Batch struct {
-	Commit int64 // the commit whose records are being stored
+	Commit    int64 // the commit whose records are being stored
+	Undecided int   // how many records of the newest slice are contested, and were not counted as rejected yet
 
 	// Begun returns the commit that began the newest pass over the partitions of a
 	// stream; 0 if that is not known.
@@ -53,7 +54,8 @@ func (b *Batch) Store(s *streams.Stream, partition, pass int64, before *collecti
 			return n, err
 		}
 	}
-	inserted, at := b.inserted, place{s, partition, sl.Lane}
+	inserted, at := b.inserted, place{s, partition, sl.Lane, sl.Decides}
+	b.Undecided = 0
 	b.news.Begin(s)
 	store := b.upsert
 	if lists {
@@ -96,17 +98,21 @@ func (b *Batch) Store(s *streams.Stream, partition, pass int64, before *collecti
 			return n, err
 		}
 	}
-	return n, b.sort(at, sl, &w, result)
+	if err := b.sort(at, sl, &w, result); err != nil || sl.Decides == nil {
+		return n, err
+	}
+	return n, b.decide(at, sl, result)
 }
 
 // A weighing is what becomes of the records of a slice that were not stored at once.
 type weighing struct {
-	records  []collection.Record
-	result   *collection.Committed
-	alone    bool  // there is no other partition
-	moved    int64 // records that another partition had
-	unproven int64 // of these, records that it may still have
-	rejected []int // indexes of records whose key is that of another record, in order
+	records   []collection.Record
+	result    *collection.Committed
+	alone     bool  // there is no other partition
+	moved     int64 // records that another partition had
+	unproven  int64 // of these, records that it may still have
+	rejected  []int // indexes of records whose key is that of another record, in order
+	contested []int // indexes of those that may have moved, in order
 }
 
 // weigh looks at the records that were not stored, and returns the indexes of those
@@ -138,9 +144,13 @@ func (b *Batch) sort(at place, sl *collection.Slice, w *weighing, result *collec
 	for i := range sl.Records {
 		r := &sl.Records[i]
 		var err error
+		_, undecided := slices.BinarySearch(w.contested, i)
 		if _, rejected := slices.BinarySearch(w.rejected, i); rejected {
 			result.Rejected++
 			err = b.reject(at.stream, at.partition, collection.Rejected{Data: r.Data, Reason: collection.KeyCollision, Key: r.Key})
+		} else if undecided {
+			b.Undecided++
+			err = b.reject(at.stream, at.partition, collection.Rejected{Data: r.Data, Reason: string(collection.Contested), Key: r.Key})
 		} else if at.stream.Rejects {
 			err = b.admit(at.stream, at.partition, r)
 		}
@@ -209,10 +219,7 @@ func (b *Batch) notePass(s *streams.Stream, partition, pass int64, before *colle
 // it moved here.
 func (b *Batch) leave(at place, i int, w *weighing) (taken bool, err error) {
 	r := &w.records[i]
-	var is stored
-	var same bool
-	err = b.tx.Row(`SELECT id, partition_id, slice_id, sum, pass, deleted, mark_scale, mark, data IS NOT DISTINCT FROM ? FROM records WHERE stream_id = ? AND key = ?`,
-		format.Shared(r.Data), at.stream.ID, r.Key).Scan(&is.id, &is.owner, &is.slice, &is.sum, &is.pass, &is.deleted, &is.mark.Scale, &is.mark.Value, &same)
+	is, same, err := b.under(at.stream, r)
 	if err != nil {
 		return false, err
 	}
@@ -225,14 +232,17 @@ func (b *Batch) leave(at place, i int, w *weighing) (taken bool, err error) {
 	case r.Deleted:
 		return false, b.left(at, r.Key, &is)
 	default:
-		taken, err := b.contest(at, r, &is)
-		if err == nil && !taken {
+		what, err := b.contest(at, r, &is)
+		switch {
+		case err != nil:
+		case what == collided:
 			w.rejected = append(w.rejected, i)
-		}
-		if taken && is.silent {
+		case what == contested:
+			w.contested = append(w.contested, i)
+		case is.silent:
 			w.unproven++
 		}
-		return taken, err
+		return err == nil && what == moved, err
 	}
 	switch {
 	case is.owner != at.partition:
@@ -248,6 +258,13 @@ func (b *Batch) leave(at place, i int, w *weighing) (taken bool, err error) {
 	}
 	return false, b.tx.Exec(`UPDATE records SET mark_scale = ?, mark = ?, sum = ? WHERE id = ?`,
 		r.Mark.Scale, r.Mark.Value, b.tx.RecordSum(at.stream.ID, is.owner, is.slice, r.Key, format.Shared(r.Data), r.Mark, is.deleted), is.id)
+}
+
+// under returns what is stored under the key of a record, and whether it has the same bytes.
+func (b *Batch) under(s *streams.Stream, r *collection.Record) (is stored, same bool, err error) {
+	err = b.tx.Row(`SELECT id, partition_id, slice_id, sum, pass, deleted, mark_scale, mark, data IS NOT DISTINCT FROM ? FROM records WHERE stream_id = ? AND key = ?`,
+		format.Shared(r.Data), s.ID, r.Key).Scan(&is.id, &is.owner, &is.slice, &is.sum, &is.pass, &is.deleted, &is.mark.Scale, &is.mark.Value, &same)
+	return is, same, err
 }
 
 // upsert stores a record if it is new, has other bytes or is deleted, unless its

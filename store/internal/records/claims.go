@@ -1,6 +1,11 @@
 package records
 
 import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+
 	"collect/collection"
 	"collect/store/internal/database"
 	"collect/store/internal/format"
@@ -12,6 +17,7 @@ type place struct {
 	stream    *streams.Stream
 	partition int64
 	lane      collection.Lane
+	decides   *collection.Decision // what the slice says of contested records
 }
 
 // A stored is what is there under the key of a record that was not stored.
@@ -30,53 +36,158 @@ type stored struct {
 // own since the pass over all partitions began. A partition that is asked from a
 // mark, or only when its parent changed, does not show what is as it was: there the
 // record has moved the first time, and one that comes back is told.
-func (b *Batch) contest(at place, r *collection.Record, is *stored) (taken bool, err error) {
-	both, err := b.bothHave(at, r, is)
-	if err != nil {
-		return false, err
+//
+// A record that moves while the partitions are read is shown by both as well. So it is
+// contested until both were read again, unless its key was found to be shared before.
+func (b *Batch) contest(at place, r *collection.Record, is *stored) (verdict, error) {
+	what, err := b.judge(at, r, is)
+	switch {
+	case err != nil:
+		return what, err
+	case what == moved:
+		return what, b.take(at, r, is)
 	}
-	if both {
-		return false, b.claim(at.stream, is.id, is.owner, max(is.slice, is.pass), at.partition, b.Commit)
-	}
+	return what, b.claim(at.stream, is.id, is.owner, max(is.slice, is.pass), at.partition, b.Commit)
+}
+
+// A verdict says what a record is whose key another partition has.
+type verdict int
+
+const (
+	moved     verdict = iota // it came from there
+	contested                // it may have come from there
+	collided                 // it is another one
+)
+
+// take stores a record that moved here.
+func (b *Batch) take(at place, r *collection.Record, is *stored) error {
 	data := format.Shared(r.Data)
 	n, err := b.tx.Change(`UPDATE records SET partition_id = ?, slice_id = ?, data = ?, sum = ?, mark_scale = ?, mark = ? WHERE id = ? AND `+sound,
 		at.partition, b.Commit, data, b.tx.RecordSum(at.stream.ID, at.partition, b.Commit, r.Key, data, r.Mark, 0), r.Mark.Scale, r.Mark.Value, is.id)
 	if err != nil {
-		return false, err
+		return err
 	}
 	if n == 0 {
-		return false, format.ChangedRecord(is.id)
+		return format.ChangedRecord(is.id)
 	}
 	b.news.Look(at.stream, r.Data)
 	if err := b.unclaim(is.id, at.partition); err != nil {
-		return false, err
+		return err
 	}
 	if err := b.claim(at.stream, is.id, is.owner, max(is.slice, is.pass)); err != nil {
-		return false, err
+		return err
 	}
-	return true, b.unreject(at.stream, r.Key)
+	if at.decides != nil { // another partition may have a later version, and is decided about by itself
+		return b.tx.Exec(`DELETE FROM quarantine WHERE stream_id = ? AND partition_id = ? AND key = ? AND key <> ''`, at.stream.ID, at.partition, r.Key)
+	}
+	return b.unreject(at.stream, r.Key)
 }
 
-// bothHave reports whether the partition that has a stored record may still have
-// it, though another one has a record with its key.
-func (b *Batch) bothHave(at place, r *collection.Record, is *stored) (bool, error) {
-	if is.mark.After(r.Mark) {
-		return true, nil // a record that moved does not become older
+// judge returns the verdict on a record whose key another partition has.
+func (b *Batch) judge(at place, r *collection.Record, is *stored) (verdict, error) {
+	if at.decides != nil {
+		if _, here := slices.BinarySearch(at.decides.Moved, r.Key); here {
+			return moved, nil
+		}
+		return collided, nil
 	}
 	begun, err := b.Begun(b.tx, at.stream.ID, at.lane)
 	if err != nil || begun == 0 {
-		return true, err
+		return collided, err
 	}
 	var shown int64
-	var had bool
+	var had, known bool
 	err = b.tx.Row(`SELECT max(max(CAST(?1 AS BIGINT), CAST(?2 AS BIGINT)), max(
 			coalesce((SELECT seen FROM claims WHERE record_id = ?3 AND partition_id = ?4), 0),
 			coalesce((SELECT seen FROM sightings WHERE record_id = ?3 AND partition_id = ?4), 0))),
 		EXISTS (SELECT 1 FROM claims WHERE record_id = ?3 AND partition_id = ?5),
-		EXISTS (SELECT 1 FROM checkpoints WHERE partition_id = ?4 AND lane = ?6 AND length(since) > 0)`,
-		is.slice, is.pass, is.id, is.owner, at.partition, string(at.lane)).Scan(&shown, &had, &is.silent)
+		EXISTS (SELECT 1 FROM checkpoints WHERE partition_id = ?4 AND lane = ?6 AND length(since) > 0),
+		EXISTS (SELECT 1 FROM quarantine WHERE stream_id = ?7 AND key = ?8 AND key <> '' AND reason = ?9)`,
+		is.slice, is.pass, is.id, is.owner, at.partition, string(at.lane), at.stream.ID, r.Key, collection.KeyCollision).Scan(&shown, &had, &is.silent, &known)
 	is.silent = is.silent || at.stream.Refresh != collection.EachRun
-	return shown >= begun || had && is.silent, err
+	switch {
+	case err != nil || shown < begun && !(had && is.silent) && !is.mark.After(r.Mark): // one that moved does not become older
+		return moved, err
+	case known:
+		return collided, nil
+	}
+	return contested, nil
+}
+
+const (
+	// undecided are the contested records of a partition.
+	undecided = ` FROM quarantine WHERE stream_id = ?1 AND partition_id = ?2 AND reason = '` + string(collection.Contested) + `'`
+
+	// collide makes collisions of those with key ?3, or of all, unless the same bytes are one already.
+	collide = `UPDATE quarantine SET reason = '` + collection.KeyCollision + `' WHERE id IN (SELECT id` + undecided + ` AND (?3 = '' OR key = ?3)) AND NOT EXISTS (
+		SELECT 1 FROM quarantine o WHERE o.stream_id = ?1 AND o.partition_id = ?2 AND o.reason = '` + collection.KeyCollision + `' AND o.digest = quarantine.digest)`
+)
+
+// decide ends what was contested in a place. A record that moved here, and that its list does not show any more, is
+// stored as it came: it was deleted or moved on since, or its list hides it. Its mark is not known by now, so that
+// it takes the place of none with a mark, and stays in quarantine.
+func (b *Batch) decide(at place, sl *collection.Slice, result *collection.Committed) error {
+	if sl.Decides.Shared {
+		n, err := b.tx.Change(collide, at.stream.ID, at.partition, "")
+		result.Rejected += int(n)
+		return err
+	}
+	shown := map[string]bool{}
+	for i := range sl.Records {
+		shown[sl.Records[i].Key] = true
+	}
+	unknown := sl.Decides.Unknown
+	for _, key := range sl.Decides.Moved {
+		if shown[key] {
+			continue
+		}
+		r := collection.Record{Key: key}
+		err := b.tx.Row(`SELECT data`+undecided+` AND key = ?3 ORDER BY last_slice DESC LIMIT 1`, at.stream.ID, at.partition, key).Scan((*[]byte)(&r.Data))
+		if errors.Is(err, sql.ErrNoRows) {
+			continue // it is stored meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		is, same, err := b.under(at.stream, &r)
+		switch {
+		case err != nil:
+			return err
+		case same, is.deleted != 0:
+		case is.mark != collection.Mark{}:
+			unknown = append(unknown, key)
+		default:
+			if err := b.take(at, &r, &is); err != nil {
+				return err
+			}
+			result.Moved, result.Changed = result.Moved+1, result.Changed+1
+		}
+	}
+	for _, key := range unknown {
+		if _, err := b.tx.Change(collide, at.stream.ID, at.partition, key); err != nil {
+			return err
+		}
+	}
+	return b.tx.Exec(`DELETE`+undecided, at.stream.ID, at.partition)
+}
+
+// Contested returns the records of a partition whose keys other partitions have; see store.Ledger.
+func Contested(ctx context.Context, r *database.Readers, stream int64, of collection.Partition) (all []collection.Contest, err error) {
+	err = r.Query(ctx, func(row database.Scanner) error {
+		var partition collection.Partition
+		var key string
+		err := row.Scan(format.TextTo((*string)(&partition)), format.TextTo(&key))
+		if n := len(all); n == 0 || all[n-1].Partition != partition {
+			all = append(all, collection.Contest{Partition: partition})
+		}
+		last := &all[len(all)-1]
+		last.Keys = append(last.Keys, key)
+		return err
+	}, `SELECT DISTINCT owner.partition, q.key FROM quarantine q JOIN partitions p ON p.id = q.partition_id
+			JOIN records r ON r.stream_id = q.stream_id AND r.key = q.key JOIN partitions owner ON owner.id = r.partition_id
+		WHERE q.stream_id = ? AND p.partition = ? AND q.reason = ? AND q.key <> '' AND r.partition_id <> q.partition_id
+		ORDER BY 1, 2`, stream, string(of), string(collection.Contested))
+	return all, err
 }
 
 // claim notes that partitions brought a record, each with the commit that did so
