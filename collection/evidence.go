@@ -97,6 +97,7 @@ type Evidence struct {
 	Pass     int64  `json:"pass"`               // the commit that began it
 	Pages    int64  `json:"pages"`              // delivered
 	Records  int64  `json:"records"`            // delivered, those in quarantine included
+	Earlier  Walked `json:"earlier,omitzero"`   // what the walk had delivered before the pass: from other marks, or in other windows
 	Again    int64  `json:"again,omitempty"`    // of these, records whose key the pass had delivered before
 	Replaced int64  `json:"replaced,omitempty"` // of these, records with other bytes,
 	Later    int64  `json:"later,omitempty"`    // and of these, records with a later mark than any on the pages before
@@ -134,6 +135,17 @@ type Evidence struct {
 	Refuted  int64  `json:"refuted,omitempty"` // passes in a row that ended in a contradiction
 
 	Expect Expectation `json:"expect,omitzero"` // as the last page was asked for with
+}
+
+// Walked is what a walk delivered.
+type Walked struct {
+	Pages   int64 `json:"pages"` // in the newest pass, those that were left as gaps included
+	Records int64 `json:"records"`
+}
+
+// Walked returns what the walk that the pass belongs to has delivered so far.
+func (e Evidence) Walked() Walked {
+	return Walked{Pages: e.Earlier.Pages + e.Pages, Records: e.Earlier.Records + e.Records}
 }
 
 // Distinct returns the number of distinct records that the pass delivered.
@@ -193,7 +205,12 @@ func (e Evidence) With(sl *Slice, commit, stored int64, again Redelivered) Evide
 		}
 		// No walk from a mark asks again for what the one before may have passed by, and no window for another one's.
 		unsure := (sl.Told.Partial || sl.Told.Window && !sl.From.Done) && (e.Unsure || e.Records > 0 && e.Doubt() != "")
-		e = Evidence{Pass: commit, Before: before, Whole: whole, Refuted: e.Refuted, Window: sl.Told.Window, Unsure: unsure, Prior: prior, Filled: filled, Lacks: e.Lacks}
+		var earlier Walked
+		if !sl.From.Done && (sl.Told.Partial || sl.Told.Window) {
+			earlier = e.Walked()
+			earlier.Pages = max(0, earlier.Pages-e.Holes)
+		}
+		e = Evidence{Pass: commit, Earlier: earlier, Before: before, Whole: whole, Refuted: e.Refuted, Window: sl.Told.Window, Unsure: unsure, Prior: prior, Filled: filled, Lacks: e.Lacks}
 	}
 	if e.Pass == 0 {
 		e.Holes++ // the pages before this one are not known

@@ -35,7 +35,7 @@ func (s Status) CoverageOf(stream store.StreamState, lane store.LaneState) *Cove
 		}
 	} else {
 		e := lane.Evidence
-		c.Unit, c.Committed = "pages", max(0, e.Pages-e.Holes)
+		c.Unit, c.Committed = "pages", max(0, e.Walked().Pages-e.Holes)
 		switch whole := e.Pages > 0 && e.By != "" && !e.Partial && !e.Window; {
 		case whole && e.InPages:
 			c.plan(e.Total)

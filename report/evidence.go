@@ -59,7 +59,8 @@ func EvidenceWords(stream store.StreamState, lane store.LaneState) string {
 		}
 		return ""
 	}
-	text := fmt.Sprintf("%s, newest walk: %s on %s", words.Clean(stream.Name), words.Counted(e.Records, "record", "records"), words.Counted(e.Pages, "page", "pages"))
+	walked := e.Walked()
+	text := fmt.Sprintf("%s, newest walk: %s on %s", words.Clean(stream.Name), words.Counted(walked.Records, "record", "records"), words.Counted(walked.Pages, "page", "pages"))
 	if e.Again > 0 {
 		text += fmt.Sprintf(", %s of them twice", words.Count(e.Again))
 	}

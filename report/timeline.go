@@ -89,7 +89,7 @@ func (t Timeline) Counted() string {
 	case t.Stream.Parent != "":
 		text = words.Counted(t.Lane.Done, "partition", "partitions") + ", " + text
 	case t.Lane.Evidence.Pages > 0:
-		text = words.Counted(t.Lane.Evidence.Pages, "page", "pages") + ", " + text
+		text = words.Counted(t.Lane.Evidence.Walked().Pages, "page", "pages") + ", " + text
 	}
 	if t.Newest.IsZero() {
 		return text + "; its newest item is not known"
@@ -150,7 +150,7 @@ func TimelineLines(all []Timeline) []TimelineLine {
 		case t.Stream.Parent != "":
 			line.Partitions = &t.Lane.Done
 		case t.Lane.Evidence.Pages > 0:
-			line.Pages = &t.Lane.Evidence.Pages
+			line.Pages = new(t.Lane.Evidence.Walked().Pages)
 		}
 		lines = append(lines, line)
 	}
