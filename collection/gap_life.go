@@ -37,6 +37,9 @@ const (
 func (g Gap) Owed(was *Gap, worked bool, now time.Time) Gap {
 	if was != nil {
 		g.ID, g.Attempts, g.OpenedAt, g.TriedAt, g.Run = was.ID, was.Attempts, was.OpenedAt, was.TriedAt, was.Run
+		if was.Reason.Settled() {
+			g.Attempts = 0 // it was gone, and is something else now, or still gone
+		}
 		g.Waiver = was.Waiver
 		g.Behind = g.Behind || was.Behind
 	} else {

@@ -336,7 +336,9 @@ func (r *Runner) unsettled(ctx context.Context, p *passage, parents []collection
 			last := states[i].Checkpoint
 			collected = collected && last.Begun() > t.stored && (last.Evidence.Lacks == 0 || last.Epoch == r.Ledger.Epoch())
 		}
-		if lost || !collected && !states[i].Owed {
+		// What was gone is asked for again where all of it would be: in the next pass, or since its parent changed.
+		gone := states[i].Gone && stream.Refresh != collection.Once && states[i].Covers != t.version
+		if lost || !collected && (!states[i].Owed || gone) {
 			open = append(open, t)
 		} else {
 			r.noteDoubt(t.at, states[i].Checkpoint.Evidence)

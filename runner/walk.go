@@ -66,7 +66,15 @@ func (r *Runner) walkBehind(ctx context.Context, c course, checkpoint collection
 		if err != nil {
 			return inStream(stream, err)
 		}
-		shrank := r.shrank(ctx, at, reached, stop)
+		shrank, instead := r.shrank(ctx, at, reached, stop)
+		stop = cmp.Or(instead, stop)
+		if stop.Reason == collection.Gone && reached.Token != "" { // the list is gone, and begins anew if it comes back
+			from = collection.Cursor{Since: reached.Since, Version: version, Meaning: reached.Meaning}
+			if _, err := r.save(collection.Slice{Place: at, From: reached, Next: from, Anew: true, Told: collection.Told{First: true}}); err != nil {
+				return inStream(stream, err)
+			}
+			reached = from
+		}
 		if stop.Reason == collection.CursorExpired || shrank {
 			over := "starts over"
 			from = collection.Cursor{Since: reached.Since, Version: version, Meaning: reached.Meaning}
@@ -150,24 +158,30 @@ func (r *Runner) restart(at collection.Place, from collection.Cursor) (anew coll
 
 // shrank reports whether stop, the refusal of a page by its number, comes of a list that ends before that page now: its
 // first page, which is asked for once in a run, has a total of no more than was delivered of the pages before. The walk
-// begins anew then.
-func (r *Runner) shrank(ctx context.Context, at collection.Place, reached collection.Cursor, stop *collection.Stop) bool {
+// begins anew then. Where the first page says something else that stop does not, as that the list is gone, or cannot be
+// asked for now, that is what counts instead.
+func (r *Runner) shrank(ctx context.Context, at collection.Place, reached collection.Cursor, stop *collection.Stop) (shrank bool, instead *collection.Stop) {
 	refused := stop.Status >= http.StatusBadRequest && stop.Status < http.StatusInternalServerError && (stop.Reason == collection.BadPage || stop.Reason == collection.NotFound)
-	if !refused || reached.Token == "" || errors.Is(stop, collection.ErrDeclared) || !r.counted(at, reached) {
-		return false
+	declared, mayBeGone := errors.Is(stop, collection.ErrDeclared), stop.Reason == collection.NotFound && at.Partition != ""
+	if !refused || reached.Token == "" || declared && !mayBeGone || !r.counted(at, reached) {
+		return false, nil
 	}
 	checkpoint, err := r.Ledger.Checkpoint(ctx, at)
-	if had := checkpoint.Evidence; err != nil || had.By == "" || checkpoint.Cursor != reached || !r.beginAnew(at) {
-		return false
+	told := checkpoint.Evidence.By != "" && !declared
+	if err != nil || !told && !mayBeGone || checkpoint.Cursor != reached || !r.beginAnew(at) {
+		return false, nil
 	}
 	first, err := r.one(ctx, at, collection.Cursor{Since: reached.Since, Version: reached.Version, Meaning: reached.Meaning})
-	if err != nil || first.Told.By == "" {
-		return false
+	if other, _ := asStop(ctx, err); other != nil && (other.Reason == collection.Gone || other.Reason.Kind() != collection.Stuck) {
+		return false, other
+	}
+	if err != nil || !told || first.Told.By == "" {
+		return false, nil
 	}
 	if first.Told.Pages {
-		return first.Told.Total <= checkpoint.Evidence.Pages
+		return first.Told.Total <= checkpoint.Evidence.Pages, nil
 	}
-	return first.Told.Total <= checkpoint.Evidence.Distinct()
+	return first.Told.Total <= checkpoint.Evidence.Distinct(), nil
 }
 
 // beginAnew reports whether a walk may begin anew that has a cursor, or was

@@ -54,6 +54,9 @@ func (l *twinLedger) Places(ctx context.Context, at []collection.Place) ([]colle
 		cp.Place = place
 		g := l.twin.owedAt(place, cp.Cursor)
 		states[i] = collection.PlaceState{Checkpoint: cp, Owed: g != nil && !g.Reason.EndsRun()}
+		if g != nil && g.Settled() && !g.Waived() {
+			states[i].Gone, states[i].Covers = true, g.Version
+		}
 		if g != nil && g.Reason.EndsRun() {
 			states[i].Left = g.Reason
 		}

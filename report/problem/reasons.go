@@ -113,7 +113,7 @@ var reasons = map[collection.Reason]reasonRow{
 	collection.Gone: {
 		row{"W0609", LevelWarning, ExitOK, NeedsNothing, false, piece("%s says that %s is gone for good%s")}, "gone for good",
 		"the provider says with a 410 that this piece is gone for good, or the connector file says so of its answer",
-		"nothing: it is shown, and not owed",
+		"nothing: it is shown, and not owed; it is asked for again when its stream would ask for it anyway",
 	},
 	collection.Differs: {
 		row{"P0505", LevelPaused, ExitPaused, NeedsNothing, true, piece("%s has other records than are stored: %s%s")}, "stored records differ",

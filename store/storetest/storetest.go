@@ -77,6 +77,7 @@ func Test(t *testing.T, open func(t *testing.T) store.Store) {
 		{"I14 only a dead gap is revived", gapNotRevived},
 		{"I14 a gap that cools is tried at once", gapHastened},
 		{"I14 a gap is waived", gapWaived},
+		{"a place whose piece is gone says so", goneIsTold},
 		{"I14 a place is walked again", redone},
 		{"I14 a gap is leased once in a run", gapLeasedOnce},
 		{"I14 gaps are leased by rank", gapRank},

@@ -11,6 +11,34 @@ import (
 	"collect/store"
 )
 
+// goneIsTold: a place whose piece is gone says in which version it was, unless a person gave it up, also
+// if it is asked for with others.
+func goneIsTold(t *testing.T, open opener) {
+	s, l := ledger(t, open)
+	gone, missing := part("issues", "x"), part("issues", "y")
+	gap := deferGap(t, l, true, collection.Gap{Place: gone, Version: "7", Reason: collection.Gone})
+	deferGap(t, l, true, collection.Gap{Place: missing, Version: "7", Reason: collection.NotFound})
+	check := func(l store.Ledger, want collection.PlaceState) {
+		t.Helper()
+		for _, places := range [][]collection.Place{{gone}, {gone, missing}} {
+			states, err := l.Places(t.Context(), places)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := states[0]; !got.Owed || got.Gone != want.Gone || got.Covers != want.Covers {
+				t.Errorf("of %d places: %+v, want it gone: %t, in %q", len(places), got, want.Gone, want.Covers)
+			}
+			if last := states[len(states)-1]; len(states) == 2 && (last.Gone || last.Covers != "") {
+				t.Errorf("a place that is not found is %+v", last)
+			}
+		}
+	}
+	check(l, collection.PlaceState{Gone: true, Covers: "7"})
+	finish(t, l)
+	waive(t, s, gap.ID)
+	check(begin(t, s, "run-2"), collection.PlaceState{})
+}
+
 // gapWaived: what a person gave up is kept, with who, when and why, and no run
 // tries it, until it is revived.
 func gapWaived(t *testing.T, open opener) {

@@ -46,10 +46,11 @@ const (
 	missing = `FROM sightings s CROSS JOIN records r ON r.id = s.record_id
 		WHERE s.partition_id = ?1 AND s.seen < ?2 AND r.partition_id = ?1 AND r.deleted = 0`
 
-	lostQuery = `SELECT count(*) ` + missing + ` AND NOT EXISTS (SELECT 1 FROM sightings o WHERE o.record_id = r.id AND o.partition_id <> ?1)`
+	lostQuery = `SELECT count(*) ` + missing + ` AND NOT EXISTS (SELECT 1 FROM sightings o WHERE o.record_id = r.id AND o.partition_id <> ?1 AND ` + there + `)`
 
-	// other is another partition that has shown a record, and did not miss it since.
-	other = `(SELECT max(o.partition_id) FROM sightings o WHERE o.record_id = records.id AND o.partition_id <> ?1)`
+	// other is another partition that has shown a record, did not miss it since, and is not gone.
+	other = `(SELECT max(o.partition_id) FROM sightings o WHERE o.record_id = records.id AND o.partition_id <> ?1 AND ` + there + `)`
+	there = `NOT EXISTS (SELECT 1 FROM gaps g WHERE g.partition_id = o.partition_id AND g.reason = '` + string(collection.Gone) + `' AND g.state IN ('open', 'leased', 'dead'))`
 
 	// sound leaves a record that a disk changed as it is, to be found out.
 	sound = `sum = record_sum(stream_id, partition_id, slice_id, key, data, mark_scale, mark, deleted)`
