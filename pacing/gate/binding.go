@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"time"
 
 	"collect/collection"
@@ -85,6 +86,7 @@ func (g *Gate) limits(r *route.Route, recorded time.Time, pace float64) (all []C
 	if rate == 0 && r.Pace != nil {
 		rate = r.Pace.Rate()
 	}
+	rate = cmp.Or(rate, pace) // nothing is learned yet
 	if name, ok := boundOf[m.By]; ok && rate > 0 {
 		if (name == Announced || name == Rising) && pace > 0 { // these have no pace of their own
 			rate = pace
@@ -193,7 +195,7 @@ func (g *Gate) binding(all []Constraint, u *usage.Kept) int {
 		return block
 	case held == usage.BySlot && flying >= 0:
 		return flying
-	case held == usage.ByNothing:
+	case held == usage.ByNothing && unused >= 0:
 		return unused
 	case pace >= 0:
 		return pace

@@ -398,3 +398,27 @@ func TestTroubleIsWhatBinds(t *testing.T) {
 		}
 	}
 }
+
+// TestBeforeTheFirstAnswer: nothing was learned yet, and who reads the saved state is told of the pace that is in
+// force, as the run itself is.
+func TestBeforeTheFirstAnswer(t *testing.T) {
+	for name, sc := range map[string]scene{
+		"paced":               {},
+		"not paced":           {provider: collection.Provider{Unpaced: true}},
+		"one by one, of 4":    {slots: 4},
+		"two at once, of 4":   {slots: 4, workers: 2},
+		"four at once, paced": {slots: 4, workers: 4},
+	} {
+		sc.requests, sc.answer = 3, func(int, int, time.Time) (gate.Outcome, time.Duration) {
+			return gate.Outcome{Signal: law.Failed, Hold: -1}, 10 * time.Second
+		}
+		g, now := sc.play(t)
+		s, err := gate.Inspect(g.Snapshot(now), now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := s.Binding(), g.Status(now).Binding(); got != want || got == "" {
+			t.Errorf("%s: limited by %q, want %q as for the run", name, got, want)
+		}
+	}
+}

@@ -115,6 +115,35 @@ func TestTheRouteOfNowIsTold(t *testing.T) {
 	}
 }
 
+// TestTheWaitOfTheOneRouteInUseIsTold: a route was refused, so that what is known of its waits is of a faster
+// pace. The pause after the refusal is what limits all the same, and not the bound of the account.
+func TestTheWaitOfTheOneRouteInUseIsTold(t *testing.T) {
+	g, now := open(t, collection.Provider{Routes: map[string]collection.Route{"first": {Name: "one"}, "second": {Name: "two"}}}), t0
+	for range 30 {
+		now, _ = send(t, g, "first", now, good)
+	}
+	now, _ = send(t, g, "first", now, refused)
+	is := g.Status(now)
+	s, err := gate.Inspect(g.Snapshot(now), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []*gate.Constraint{is.Limit(), s.Limit()} {
+		if k == nil || k.Name != gate.Learned || k.Route != "one" {
+			t.Errorf("%+v binds, want the refusals of one", k)
+		}
+	}
+	for range 6 { // until it is asked much more seldom
+		now, _ = send(t, g, "first", now, refused)
+	}
+	for range 20 { // the other one may leave all the same
+		now, _ = send(t, g, "second", now, good)
+	}
+	if is = g.Status(now); is.Limit() == nil || is.Limit().Blocks {
+		t.Errorf("%+v binds, though requests leave by two", is.Limit())
+	}
+}
+
 // TestLearnedRoutes: the first key belongs to the route of all, another one to
 // a route of its own, and a hold that names a key to that route, also in the
 // next process. One for everything is one for everything.

@@ -54,8 +54,8 @@ func (g *Gate) usage(now law.Moment) *usage.Kept {
 			continue
 		}
 		held := r.Usage.Held()
-		if held == usage.Unknown && len(g.routes.All) > 1 && r.Usage.Timed() {
-			held = usage.ByTime // few have left by it, and what is known of the other routes says nothing of this one
+		if held == usage.Unknown && len(g.routes.All) > 1 && (r.Usage.Timed() || r.Pace.Keep().Backoff(0) > 0) {
+			held = usage.ByTime // few have left by it since it was slowed down, and the other routes say nothing of this one
 		}
 		rate := r.Pace.Rate()
 		if r.Fresh(now) {
