@@ -101,7 +101,7 @@ func (g *Gate) limits(r *route.Route, recorded time.Time, pace float64) (all []C
 		wait, refused := m.Backoff(ago), m.Refused()
 		probes := refused > 0 && refused+m.Backoff(0) > passes && (r.Pace != nil || ago < m.Backoff(0)+probed)
 		if wait > passes || probes {
-			c.Until, c.Blocks = g.clock.Now().Add(wait), true
+			c.Until, c.Probes, c.Blocks = g.clock.Now().Add(wait), m.Probes(), true
 			if !m.HeardAt.IsZero() {
 				c.Since = m.HeardAt.Add(-refused)
 			}

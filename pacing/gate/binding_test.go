@@ -389,7 +389,7 @@ func TestTroubleIsWhatBinds(t *testing.T) {
 				t.Fatal(err)
 			}
 			k, trouble := s.Limit(), refused == 6 && later < time.Hour
-			if k.Name != gate.Learned || k.Blocks != trouble {
+			if k.Name != gate.Learned || k.Blocks != trouble || k.Probes > 0 != trouble {
 				t.Errorf("after %d refusals, and %v: limited by %+v", refused, later, *k)
 			}
 			if lasts := now.Sub(k.Since); trouble && (lasts < 5*time.Second || lasts > time.Minute) {

@@ -103,6 +103,7 @@ type Constraint struct {
 	Since     time.Time     // when it was learned or decided; zero: not known
 	Basis     Basis         // of a pause
 	Again     time.Time     // when more is tried; zero: with the answers that come, or never
+	Probes    int           // lone requests that were refused after a pause each, since everything was
 	Blocks    bool          // nothing leaves now because of it
 	Binds     bool          // it is what limits the pace now
 

@@ -203,3 +203,12 @@ func (m Memory) Refused() time.Duration {
 	}
 	return m.Plateau.Backoff.For
 }
+
+// Probes returns how many lone requests were refused after a pause each, since
+// everything was: however slowly they left.
+func (m Memory) Probes() int {
+	if m.Plateau == nil || m.Plateau.Backoff == nil {
+		return 0
+	}
+	return int(m.Plateau.Backoff.Refused)
+}

@@ -129,8 +129,11 @@ func For(k *gate.Constraint, held bool) Words {
 			row = r
 		}
 	}
-	if k.Name == gate.Learned && k.Blocks { // no request succeeds, however slowly they leave
+	switch {
+	case k.Name == gate.Learned && k.Blocks && k.Probes > 0: // no request succeeds, however slowly they leave
 		row.Is = "the provider refuses, or gives no usable answer, at any pace"
+	case k.Name == gate.Learned && k.Blocks:
+		row.Is = "the provider refused, or gave no usable answer, and one request asks again then"
 	}
 	if name := k.Basis.Name(); k.Name == gate.HoldOf && name != "" {
 		row.Name, row.Is = name, words.Clean(k.Basis.Words())
@@ -199,6 +202,8 @@ func Detail(k *gate.Constraint, now time.Time) string {
 	case gate.Learned, gate.Slow, gate.Places:
 		switch {
 		case k.Since.IsZero():
+		case k.Blocks && k.Probes == 0:
+			add("since %s", words.At(k.Since, now))
 		case k.Blocks:
 			add("no request succeeded since %s, and one at a time asks again", words.At(k.Since, now))
 		default:

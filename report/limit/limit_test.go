@@ -63,8 +63,8 @@ func TestLimitText(t *testing.T) {
 		{gate.Constraint{Name: gate.Announced, PerSecond: 1.4, Since: earlier}, "an announced limit: 1.4/s, heard 2 min ago"},
 		{gate.Constraint{Name: gate.Learned, PerSecond: 3.5, Since: earlier}, "refusals: 3.5/s, last answer 2 min ago"},
 		{gate.Constraint{Name: gate.Learned, Route: "search", PerSecond: 3.5, Since: earlier}, "refusals (route search): 3.5/s, last answer 2 min ago"},
-		{gate.Constraint{Name: gate.Learned, PerSecond: 3.5, Blocks: true, Until: later, Since: earlier}, "refusals: until 12:09 UTC, no request succeeded since 11:58 UTC, and one at a time asks again"},
-		{gate.Constraint{Name: gate.Learned, PerSecond: 3.5, Blocks: true, Until: noon, Since: earlier}, "refusals: a probe is next, no request succeeded since 11:58 UTC, and one at a time asks again"},
+		{gate.Constraint{Name: gate.Learned, PerSecond: 3.5, Blocks: true, Until: later, Since: earlier, Probes: 2}, "refusals: until 12:09 UTC, no request succeeded since 11:58 UTC, and one at a time asks again"},
+		{gate.Constraint{Name: gate.Learned, PerSecond: 3.5, Blocks: true, Until: noon, Since: earlier, Probes: 2}, "refusals: a probe is next, no request succeeded since 11:58 UTC, and one at a time asks again"},
 		{gate.Constraint{Name: gate.Slow, PerSecond: 3.5, Since: earlier}, "late answers: 3.5/s, last answer 2 min ago"},
 		{gate.Constraint{Name: gate.Rising, PerSecond: 2}, "the rising start: 2.0/s"},
 		{gate.Constraint{Name: gate.Places, Count: 3, Since: earlier}, "refusals in flight: 3 at once, last answer 2 min ago"},
@@ -126,14 +126,23 @@ func TestSameOrders(t *testing.T) {
 }
 
 // TestRefusedAtAnyPace: where no request succeeds, however slowly they leave, speed is not
-// said to be the cause.
+// said to be the cause. Before a request was refused after a pause, that is not known.
 func TestRefusedAtAnyPace(t *testing.T) {
-	for blocks, want := range map[bool]string{
-		false: "the provider refused, or gave no usable answer, when it was asked faster",
-		true:  "the provider refuses, or gives no usable answer, at any pace",
+	later := noon.Add(9 * time.Minute)
+	for _, test := range []struct {
+		k          gate.Constraint
+		is, detail string
+	}{
+		{gate.Constraint{}, "the provider refused, or gave no usable answer, when it was asked faster", "last answer 2 min ago"},
+		{gate.Constraint{Blocks: true, Until: later}, "the provider refused, or gave no usable answer, and one request asks again then", "since 11:58 UTC"},
+		{gate.Constraint{Blocks: true, Until: later, Probes: 1}, "the provider refuses, or gives no usable answer, at any pace", "no request succeeded since 11:58 UTC, and one at a time asks again"},
 	} {
-		if got := For(&gate.Constraint{Name: gate.Learned, PerSecond: 1, Blocks: blocks}, false).Is; got != want {
-			t.Errorf("blocks %t: %q, want %q", blocks, got, want)
+		test.k.Name, test.k.PerSecond, test.k.Since = gate.Learned, 1, noon.Add(-2*time.Minute)
+		if got := For(&test.k, false).Is; got != test.is {
+			t.Errorf("%+v: %q, want %q", test.k, got, test.is)
+		}
+		if got := Detail(&test.k, noon); got != test.detail {
+			t.Errorf("%+v: %q, want %q", test.k, got, test.detail)
 		}
 	}
 }
