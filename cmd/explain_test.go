@@ -197,6 +197,79 @@ func TestExplainAnswersThatDoNotCome(t *testing.T) {
 	}
 }
 
+// The wait that a run at work is in is what limits it, whatever binds in the pace that was saved before it began: explain
+// and status say so, until when, and nothing of a ceiling.
+func TestAWaitUnderWayIsSaid(t *testing.T) {
+	until := noon.Add(11 * time.Second)
+	work := func(wait collection.WaitInfo) report.Explanation {
+		e := paced()
+		e.Runs[0].Outcome, e.Runs[0].StartedAt, e.Runs[0].BeatAt = collection.Running, noon.Add(-time.Minute), noon
+		e.Pace.Constraints = []gate.Constraint{{Name: gate.Undeclared, PerSecond: 4, Binds: true}}
+		wait.Until, wait.Seconds = until, 20
+		e.Runs[0].Metrics.Wait = &wait
+		e.Account.Pace = e.Pace
+		return e
+	}
+	for cause, why := range map[collection.WaitCause]string{
+		collection.WaitBackoff:    "until 12:00:11 UTC: acme failed, and is asked again",
+		collection.WaitRetryAfter: "until 12:00:11 UTC: acme asked to wait",
+		collection.WaitPacing:     "until 12:00:11 UTC: pacing",
+	} {
+		e := work(collection.WaitInfo{Cause: cause})
+		got := renderExplanation(e, 200, term.Caps{})
+		for _, want := range []string{
+			"tickets: why does no request leave now (" + why + ")?\n", "1.         it waits: no request leaves now\n", "Time: the run goes on by itself then.",
+		} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: %q is not in\n%s", cause, want, got)
+			}
+		}
+		if strings.Contains(got, "<- this one") || strings.Contains(e.Faster(), "ceiling") {
+			t.Errorf("%s: a pace limits a run that waits:\n%s", cause, got)
+		}
+		if line := e.Line(); line.Binds != nil || !line.Blocked || line.Constraints[0].Binds {
+			t.Errorf("%s: in JSON %v binds, blocked %t", cause, line.Binds, line.Blocked)
+		}
+		if line := report.StatusLines([]report.Status{e.Status}, noon)[0]; line.Provider.Limit != nil {
+			t.Errorf("%s: status in JSON is limited by %+v", cause, line.Provider.Limit)
+		}
+		status := statusDetail(e.Status, noon, 200, term.Caps{})
+		for _, want := range []string{"limited by  a wait " + why, "next        " + why} {
+			if !strings.Contains(status, want) {
+				t.Errorf("%s: %q is not in\n%s", cause, want, status)
+			}
+		}
+	}
+	for name, change := range map[string]func(e *report.Explanation){
+		"it is over soon":   func(e *report.Explanation) { e.Runs[0].Metrics.Wait.Until = noon.Add(4 * time.Second) },
+		"the run has ended": func(e *report.Explanation) { e.Runs[0].Outcome, e.Runs[0].EndedAt = collection.Deferred, noon },
+		"others go on": func(e *report.Explanation) {
+			e.Streams = []store.StreamState{{Lanes: []store.LaneState{{SavedAt: noon}}}}
+		},
+		"the pace is slower": func(e *report.Explanation) {
+			e.Runs[0].Metrics.Wait.Cause, e.Pace.Constraints[0].PerSecond = collection.WaitPacing, 0.05
+		},
+	} {
+		e := work(collection.WaitInfo{Cause: collection.WaitBackoff})
+		change(&e)
+		if got := renderExplanation(e, 200, term.Caps{}); !strings.Contains(got, "what limits the pace") {
+			t.Errorf("%s:\n%s", name, got)
+		}
+	}
+	refused := work(collection.WaitInfo{Cause: collection.WaitPacing})
+	refused.Pace.Constraints = []gate.Constraint{{Name: gate.Undeclared, PerSecond: 4}, {Name: gate.Learned, Route: "search", Until: until, Since: noon, Blocks: true, Binds: true}}
+	refused.Account.Pace = refused.Pace
+	got := renderExplanation(refused, 200, term.Caps{}) + statusDetail(refused.Status, noon, 200, term.Caps{})
+	for _, want := range []string{
+		"tickets: why does no request leave now (until 12:00:11 UTC: refusals)?", "one request asks again then; since 12:00 UTC (route search) <- this one",
+		"Time: one request asks then whether that is over.", "limited by  refusals (route search): until 12:00:11 UTC, since 12:00 UTC", "next        until 12:00:11 UTC: refusals",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in\n%s", want, got)
+		}
+	}
+}
+
 // Where most of the latest requests brought nothing, more of them at once is no advice.
 func TestExplainNoMoreOfWhatFails(t *testing.T) {
 	for failed, want := range map[int]string{
@@ -209,6 +282,11 @@ func TestExplainNoMoreOfWhatFails(t *testing.T) {
 		if got := renderExplanation(e, 200, term.Caps{}); !strings.Contains(got, "\n  "+want) {
 			t.Errorf("%d of 32 failed, want %q:\n%s", failed, want, got)
 		}
+	}
+	e := paced()
+	e.Pace.Ended, e.Pace.Failed, e.Pace.Constraints = 3, 3, []gate.Constraint{{Name: gate.Rising, PerSecond: 1, Binds: true}}
+	if got, want := e.Faster(), "Answers: 3 of the latest 3 requests failed or got no answer. A faster pace would not bring them."; got != want {
+		t.Errorf("while the pace rises: %q, want %q", got, want)
 	}
 }
 
@@ -264,7 +342,7 @@ func TestExplainWhatIsOwedWaits(t *testing.T) {
 		e.Runs[0].Outcome, e.Runs[0].Tally, e.Runs[0].Metrics = collection.Waiting, collection.Tally{Requests: sent}, metrics
 		got := renderExplanation(e, 200, term.Caps{})
 		for _, want := range []string{
-			"tickets: why does no request leave now?\n  until 12:01:30 UTC: provider kept failing: no connection: connection refused\n", "Time, or an answer: see above.",
+			"tickets: why does no request leave now (until 12:01:30 UTC: provider kept failing)?\n", "Time, or an answer: see above.",
 			"1.         what is owed is not asked for: until 12:01:30 UTC: provider kept failing: no connection: connection refused",
 		} {
 			if !strings.Contains(got, want) {
@@ -273,6 +351,9 @@ func TestExplainWhatIsOwedWaits(t *testing.T) {
 		}
 		if strings.Contains(got, "<- this one") {
 			t.Errorf("%d sent: a pace limits what does not leave:\n%s", sent, got)
+		}
+		if got, want := e.LimitWords(noon), "a wait until 12:01:30 UTC: provider kept failing"; got != want {
+			t.Errorf("%d sent: status is limited by %q, want %q", sent, got, want)
 		}
 	}
 }
@@ -328,11 +409,11 @@ func TestExplainWhatBinds(t *testing.T) {
 		forced                  bool
 		question, faster, stops string
 	}{
-		{gate.Constraint{Name: gate.HoldOf, Until: later, Blocks: true}, false, "why does no request leave now?", "Time. Asking earlier", "it does not begin"},
-		{gate.Constraint{Name: gate.ReserveOf, Until: later, Blocks: true}, false, "why does no request leave now?", "a smaller reserve", "it does not begin"},
-		{gate.Constraint{Name: gate.BreakerOf, Until: later, Blocks: true}, false, "why does no request leave now?", "Time: the provider fails", "it does not begin"},
-		{gate.Constraint{Name: gate.BreakerOf, Blocks: true, Since: noon}, true, "why does no request leave now?", `collect breaker release tickets --reason WHY`, "it does not begin"},
-		{gate.Constraint{Name: gate.FreezeOf, Blocks: true}, false, "why does no request leave now?", `collect freeze release tickets --reason WHY`, "it does not begin"},
+		{gate.Constraint{Name: gate.HoldOf, Until: later, Blocks: true}, false, "why does no request leave now (until 12:09 UTC: a requested pause)?", "Time. Asking earlier", "it does not begin"},
+		{gate.Constraint{Name: gate.ReserveOf, Until: later, Blocks: true}, false, "why does no request leave now (until 12:09 UTC: a used up quota)?", "a smaller reserve", "it does not begin"},
+		{gate.Constraint{Name: gate.BreakerOf, Until: later, Blocks: true}, false, "why does no request leave now (until 12:09 UTC: the open breaker)?", "Time: the provider fails", "it does not begin"},
+		{gate.Constraint{Name: gate.BreakerOf, Blocks: true, Since: noon}, true, "why does no request leave now (until you release it: the open breaker)?", `collect breaker release tickets --reason WHY`, "it does not begin"},
+		{gate.Constraint{Name: gate.FreezeOf, Blocks: true}, false, "why does no request leave now (until you release it: the freeze)?", `collect freeze release tickets --reason WHY`, "it does not begin"},
 		{gate.Constraint{Name: gate.CeilingOf, Window: time.Second, Count: 2, PerSecond: 2}, false, "what limits the pace (3.4/s now)?", "only you can raise it", "20,000"},
 		{gate.Constraint{Name: gate.ClampOf, PerSecond: 2}, false, "what limits the pace (3.4/s now)?", "given back", "20,000"},
 		{gate.Constraint{Name: gate.Announced, PerSecond: 2, Since: noon}, false, "what limits the pace (3.4/s now)?", "the provider names", "20,000"},

@@ -3,6 +3,7 @@ package report
 import (
 	"time"
 
+	"collect/collection"
 	"collect/internal/words"
 	"collect/pacing/gate"
 	"collect/report/limit"
@@ -41,6 +42,50 @@ func (a *awaited) none() string {
 	return "none has been saved for " + words.Span(a.since.Truncate(time.Second))
 }
 
+// underWay returns the wait that the run at work told of last; nil if none is worth a word, or if slices were saved
+// since it began: then it is the wait of one request beside others.
+func (s Status) underWay(now time.Time) *collection.WaitInfo {
+	wait := s.Newest().Metrics.Wait
+	if wait == nil || !s.Running(now) || wait.Until.Sub(now) <= shortWait {
+		return nil
+	}
+	began := wait.Until.Add(-seconds(wait.Seconds))
+	if wait.Cause == collection.WaitBackoff && s.SavedAt().Sub(began) > time.Second {
+		return nil
+	}
+	return wait
+}
+
+// waitWords says until when the connector waits, and why, where no constraint of the pace does: "until 12:09 UTC: acme
+// failed, and is asked again"; "" if it does not wait. The wait for a turn at a slow pace is the pace.
+func (s Status) waitWords(pace *gate.Status, now time.Time) string {
+	wait, b := s.underWay(now), pace.Limit()
+	switch {
+	case s.silent(pace, now):
+		return s.Stands(now).Next
+	case wait == nil, b != nil && b.Blocks && b.Name != gate.InFlightMax,
+		wait.Cause == collection.WaitPacing && b != nil && b.PerSecond > 0 && seconds(1/b.PerSecond) > shortWait:
+		return ""
+	}
+	return s.waits(wait.Cause, wait.Until, now).Next
+}
+
+// owedWait says until when what is owed is not asked for, though nothing else holds
+// requests back; "" if there is no such wait.
+func (s Status) owedWait(pace *gate.Status, now time.Time) string {
+	b, st := pace.Limit(), s.Stands(now)
+	if s.Running(now) || b != nil && b.Blocks && b.Name != gate.InFlightMax || st.State != Waiting || st.Until.IsZero() || st.Until != FirstWait(s.Owed, now) {
+		return ""
+	}
+	return words.WithReason("what is owed is not asked for: "+st.Next, LastTrouble(s.Owed))
+}
+
+// silent reports whether the last run got no answer, or sent nothing, because of what is
+// owed: then no pace limits anything.
+func (s Status) silent(pace *gate.Status, now time.Time) bool {
+	return s.owedWait(pace, now) != "" && (Unanswered(s.Newest()) || s.Newest().Tally.Requests == 0)
+}
+
 // LimitWords says what limits the pace with the account in one line; "" if nothing is known to.
 func (s Status) LimitWords(now time.Time) string {
 	if s.Account == nil {
@@ -49,5 +94,17 @@ func (s Status) LimitWords(now time.Time) string {
 	if a := s.awaits(&s.Account.Pace, now); a != nil {
 		return "answers that do not come: " + a.none() + ", " + a.requests()
 	}
+	if wait := s.waitWords(&s.Account.Pace, now); wait != "" {
+		return "a wait " + wait
+	}
 	return limit.AtWork(&s.Account.Pace, now)
+}
+
+// limit returns what limits the pace with the account; nil if nothing is known to, or something else than the pace keeps
+// requests from leaving.
+func (s Status) limit(now time.Time) *Constraint {
+	if s.awaits(&s.Account.Pace, now) != nil || s.waitWords(&s.Account.Pace, now) != "" {
+		return nil
+	}
+	return Limit(&s.Account.Pace)
 }

@@ -52,10 +52,8 @@ func (e Explanation) Question() string {
 		return name + ": why does no answer come?"
 	case e.refused():
 		return name + ": why is nothing collected?"
-	case e.silent():
-		return name + ": why does no request leave now?"
-	case b != nil && b.Blocks && b.Name != gate.InFlightMax:
-		return name + ": why does no request leave now?"
+	case e.waits() != "":
+		return name + ": why does no request leave now (" + e.waits() + ")?"
 	case e.Known && e.Pace.Learned > 0:
 		pace := cmp.Or(e.Pace.Begins, e.Pace.Learned)
 		if e.atWork() {
@@ -79,16 +77,39 @@ func (e Explanation) Question() string {
 	return name + ": what limits the pace?"
 }
 
-// AnswerWords answers the question where nothing of the pace does; "" where the constraint that
-// binds is the answer.
+// AnswerWords answers the question where nothing of the pace does, nor the question itself; "" where
+// one does.
 func (e Explanation) AnswerWords() string {
-	switch {
-	case e.refused():
+	if e.refused() {
 		return e.Stands(e.Now).Next
-	case e.silent():
-		return words.WithReason(e.Stands(e.Now).Next, LastTrouble(e.Owed))
 	}
 	return ""
+}
+
+// waits says until when no request leaves, and why; "" if requests leave.
+func (e Explanation) waits() string {
+	if b := e.blocks(); b != nil {
+		return limit.Figure(b, e.Now) + ": " + limit.Name(&e.Pace)
+	}
+	return e.waitWords(&e.Pace, e.Now)
+}
+
+// blocks returns the constraint that binds and lets nothing out; nil if something may leave, or something else
+// keeps it from that.
+func (e Explanation) blocks() *gate.Constraint {
+	if b := e.binds(); b != nil && b.Blocks && b.Name != gate.InFlightMax {
+		return b
+	}
+	return nil
+}
+
+// binds returns the constraint that binds; nil if none does, or something else than the pace keeps requests from
+// leaving.
+func (e Explanation) binds() *gate.Constraint {
+	if e.waitWords(&e.Pace, e.Now) != "" || e.refused() || e.awaited() != nil {
+		return nil
+	}
+	return e.Pace.Limit()
 }
 
 // StaleWords says that a run at work has saved nothing for a while; "" if it has.
@@ -139,7 +160,7 @@ func (e Explanation) Constraints() []ConstraintWords {
 		if k.Route != "" {
 			why += " (route " + words.Clean(k.Route) + ")"
 		}
-		all = append(all, ConstraintWords{what, why, k.Binds && !e.silent() && !e.refused() && e.awaited() == nil})
+		all = append(all, ConstraintWords{what, why, k == e.binds()})
 	}
 	return all
 }
@@ -295,14 +316,14 @@ func (e Explanation) Stops() []string {
 	var all []string
 	if why, end := e.Order(e.Now); why != "" {
 		all = append(all, "it sends nothing: "+why+"; to end that: "+end)
-	} else if b := e.Pace.Limit(); b != nil && b.Blocks && b.Name != gate.InFlightMax {
+	} else if e.waits() != "" && !e.silent(&e.Pace, e.Now) {
 		does := "it does not begin"
 		if e.Running(e.Now) {
 			does = "it waits"
 		}
 		all = append(all, does+": no request leaves now")
 	}
-	if owed := e.owedWait(); owed != "" {
+	if owed := e.owedWait(&e.Pace, e.Now); owed != "" {
 		all = append(all, owed)
 	}
 	if failure := e.failure(); failure != "" {
@@ -433,23 +454,6 @@ func (e Explanation) usedUp(q *gate.Quota, in time.Duration) string {
 	return text + " until " + words.At(q.Ends, e.Now)
 }
 
-// owedWait says until when what is owed is not asked for, though nothing else holds
-// requests back; "" if there is no such wait.
-func (e Explanation) owedWait() string {
-	b := e.Pace.Limit()
-	st := e.Stands(e.Now)
-	if e.Running(e.Now) || b != nil && b.Blocks && b.Name != gate.InFlightMax || st.State != Waiting || st.Until.IsZero() || st.Until != FirstWait(e.Owed, e.Now) {
-		return ""
-	}
-	return words.WithReason("what is owed is not asked for: "+st.Next, LastTrouble(e.Owed))
-}
-
-// silent reports whether the last run got no answer, or sent nothing, because of what is
-// owed: then no pace limits anything.
-func (e Explanation) silent() bool {
-	return e.owedWait() != "" && (Unanswered(e.Newest()) || e.Newest().Tally.Requests == 0)
-}
-
 // failure says which error ended the last run, and who acts; "" if none did.
 func (e Explanation) failure() string {
 	last := e.Newest()
@@ -496,8 +500,10 @@ func (e Explanation) Faster() string {
 		return "Nothing before the provider accepts the credential: see above."
 	case e.awaited() != nil:
 		return "The answers: " + e.awaited().none() + ". Nobody acts at first; if it lasts, check the network and the provider."
-	case e.silent():
+	case e.silent(&e.Pace, e.Now):
 		return "Time, or an answer: see above."
+	case e.waits() != "" && e.blocks() == nil:
+		return "Time: the run goes on by itself then."
 	case b == nil && Unanswered(e.Newest()):
 		return "An answer: the provider gave none to the last run."
 	case b == nil:
@@ -510,17 +516,22 @@ func (e Explanation) Faster() string {
 	if b.Name == gate.Unused && e.onTheWay() > 1 {
 		text = "Answers that come sooner: no pace brings them."
 	}
-	if failures := limit.Failures(&e.Pace); failures != "" && (b.Name == gate.InFlightMax || b.Name == gate.Unused) {
-		failures += ", and each of them takes its time."
-		if 2*e.Pace.Failed > e.Pace.Ended {
-			return "Answers: " + failures + " More requests in flight would not bring them."
-		}
-		text += " " + failures
+	failures, mostly := limit.Failures(&e.Pace), 2*e.Pace.Failed > e.Pace.Ended
+	switch {
+	case mostly && b.Name == gate.Rising:
+		return "Answers: " + failures + ". A faster pace would not bring them."
+	case mostly && (b.Name == gate.InFlightMax || b.Name == gate.Unused):
+		return "Answers: " + failures + ", and each of them takes its time. More requests in flight would not bring them."
+	case failures != "" && (b.Name == gate.InFlightMax || b.Name == gate.Unused):
+		text += " " + failures + ", and each of them takes its time."
 	}
 	if other := e.blocksToo(b); other != nil && b.Name == gate.CeilingOf {
 		return fmt.Sprintf("Time. A higher ceiling would let nothing out before %s: %s.", words.At(other.Until, e.Now), limit.For(other, limit.HeldBy(&e.Pace, other)).Name)
 	}
 	if b.Blocks && (b.Name == gate.Learned || b.Name == gate.Slow || b.Name == gate.Places) {
+		if b.Probes == 0 {
+			return "Time: one request asks then whether that is over."
+		}
 		return "Time: no request succeeds now, and one at a time asks whether that is over."
 	}
 	if refused := e.Newest().Tally.Throttled; b.Name == gate.Learned && refused > 0 {

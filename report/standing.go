@@ -9,6 +9,7 @@ import (
 	"collect/collection"
 	"collect/internal/words"
 	"collect/pacing/gate"
+	"collect/report/limit"
 	"collect/report/problem"
 	"collect/store"
 )
@@ -82,7 +83,7 @@ func (s Status) Stands(now time.Time) Standing {
 		return you(Blocked, problem.ExitRefused, "breaker is held open")
 	case running:
 		st := Standing{State: Collecting, Needs: problem.NeedsNothing, Next: "alive " + words.Ago(last.SeenAt(), now)}
-		if wait := last.Metrics.Wait; wait != nil && wait.Until.Sub(now) > shortWait {
+		if wait := s.underWay(now); wait != nil {
 			st = s.waits(wait.Cause, wait.Until, now)
 		} else if cause, until := s.held(now); !until.IsZero() {
 			st = s.waits(cause, until, now)
@@ -257,6 +258,9 @@ func (s Status) whyItWaits(cause collection.WaitCause) string {
 	case collection.WaitBackoff:
 		return provider + " failed, and is asked again"
 	case collection.WaitPacing:
+		if s.Refuses() {
+			return limit.Name(&s.Account.Pace)
+		}
 		return "pacing"
 	}
 	for _, gap := range s.Owed {

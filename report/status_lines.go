@@ -111,7 +111,7 @@ func StatusLines(all []Status, now time.Time) []StatusLine {
 			line.Streams = append(line.Streams, s.streamLineOf(stream))
 		}
 		if a := s.Account; a != nil {
-			line.Provider = &accountLine{a.Provider, jsonout.OrNull(a.Learned), jsonout.OrNull(a.Ceiling), jsonout.Text(a.Breaker), a.Forced, jsonout.Text(a.Failure.Why), a.Frozen, jsonout.Time(a.Until), Limit(&a.Pace), a.Shared, TurnLines(s.Accounts, now)}
+			line.Provider = &accountLine{a.Provider, jsonout.OrNull(a.Learned), jsonout.OrNull(a.Ceiling), jsonout.Text(a.Breaker), a.Forced, jsonout.Text(a.Failure.Why), a.Frozen, jsonout.Time(a.Until), s.limit(now), a.Shared, TurnLines(s.Accounts, now)}
 		}
 		lines = append(lines, line)
 	}
