@@ -43,7 +43,7 @@ func paced() report.Explanation {
 }
 
 func TestExplain(t *testing.T) {
-	texttest.Same(t, "80 columns", renderExplanation(paced(), 80, term.Caps{UTF8: true}), `tickets: what limits the pace (3.4/s now)?
+	texttest.Same(t, "80 columns", renderExplanation(paced(), 80, term.Caps{UTF8: true}), `tickets: what limits the pace (learned 3.4/s)?
   4.0/s      your ceiling: 4 a second, set in ~/collect.yaml:12
   ceiling    your ceiling: 20,000 a day, set in acme.yaml; 5,860 used
   3.4/s      refusals: the provider refused, or gave no usable answer, when it
@@ -65,7 +65,7 @@ What would make it faster?
   not be used: the provider asks for less when it is asked faster. A little more
   is tried from time to time. In the last run it refused 3 times.
 `)
-	texttest.Same(t, "50 columns", renderExplanation(paced(), 50, term.Caps{}), `tickets: what limits the pace (3.4/s now)?
+	texttest.Same(t, "50 columns", renderExplanation(paced(), 50, term.Caps{}), `tickets: what limits the pace (learned 3.4/s)?
   4.0/s      your ceiling: 4 a second, set in
              ~/collect.yaml:12
   ceiling    your ceiling: 20,000 a day, set in
@@ -302,7 +302,7 @@ func TestExplainOneOfSeveralRoutes(t *testing.T) {
 			{Name: gate.Learned, Route: "two", PerSecond: 1.1, InForce: 2.2, Since: noon},
 		}
 		e.Pace.Constraints[binds].Binds = true
-		e.Runs[0].Outcome, e.Runs[0].StartedAt = collection.Running, noon.Add(-time.Minute)
+		e.Runs[0].Outcome, e.Runs[0].StartedAt, e.Runs[0].BeatAt = collection.Running, noon.Add(-time.Minute), noon
 		e.History = append(e.History, fall)
 		e.Account.Pace = e.Pace
 		return e
@@ -324,11 +324,31 @@ func TestExplainOneOfSeveralRoutes(t *testing.T) {
 		}
 	}
 	for want, e := range map[string]report.Explanation{
-		"learned 1.1/s by route two":         several(2),
-		"learned 8.0/s, all routes together": several(0),
+		"now 2.2/s by route two ":         several(2),
+		"now 8.0/s, all routes together ": several(0),
+		"learned 1.1/s by route two ":     rested(2),
 	} {
 		if got := statusDetail(e.Status, noon, 200, term.Caps{}); !strings.Contains(got, want) {
 			t.Errorf("status: %q is not in\n%s", want, got)
+		}
+	}
+}
+
+// Of a run at work, explain and both forms of status say the pace at which requests leave, and of one that has ended
+// which pace was learned.
+func TestExplainAndStatusSayOnePace(t *testing.T) {
+	e := paced()
+	e.Pace.PerSecond, e.Pace.Learned, e.Pace.Begins, e.Account.Learned, e.Account.Ceiling = 10.9, 8.2, 4.1, 8.2, 20
+	e.Account.Pace = e.Pace
+	for outcome, want := range map[collection.Outcome][3]string{
+		collection.Running:  {"(10.9/s now)", "acme - now 10.9/s - ceiling 20.0/s", "10.9/s of 20.0/s now"},
+		collection.Deferred: {"(the next run begins at 4.1/s)", "acme - learned 8.2/s - ceiling 20.0/s", "8.2/s of 20.0/s learned"},
+	} {
+		e.Runs[0].Outcome, e.Runs[0].BeatAt = outcome, noon
+		for i, got := range []string{e.Question(), statusDetail(e.Status, noon, 200, term.Caps{}), statusWide([]report.Status{e.Status}, noon, 300, term.Caps{})} {
+			if !strings.Contains(got, want[i]) {
+				t.Errorf("%s: %q is not in\n%s", outcome, want[i], got)
+			}
 		}
 	}
 }
@@ -414,11 +434,11 @@ func TestExplainWhatBinds(t *testing.T) {
 		{gate.Constraint{Name: gate.BreakerOf, Until: later, Blocks: true}, false, "why does no request leave now (until 12:09 UTC: the open breaker)?", "Time: the provider fails", "it does not begin"},
 		{gate.Constraint{Name: gate.BreakerOf, Blocks: true, Since: noon}, true, "why does no request leave now (until you release it: the open breaker)?", `collect breaker release tickets --reason WHY`, "it does not begin"},
 		{gate.Constraint{Name: gate.FreezeOf, Blocks: true}, false, "why does no request leave now (until you release it: the freeze)?", `collect freeze release tickets --reason WHY`, "it does not begin"},
-		{gate.Constraint{Name: gate.CeilingOf, Window: time.Second, Count: 2, PerSecond: 2}, false, "what limits the pace (3.4/s now)?", "only you can raise it", "20,000"},
-		{gate.Constraint{Name: gate.ClampOf, PerSecond: 2}, false, "what limits the pace (3.4/s now)?", "given back", "20,000"},
-		{gate.Constraint{Name: gate.Announced, PerSecond: 2, Since: noon}, false, "what limits the pace (3.4/s now)?", "the provider names", "20,000"},
-		{gate.Constraint{Name: gate.Undeclared, PerSecond: 4}, false, "what limits the pace (3.4/s now)?", "`ceiling: {per_second: N}`", "20,000"},
-		{gate.Constraint{Name: gate.InFlightMax, Count: 1, Used: 1, Blocks: true}, false, "what limits the pace (3.4/s now)?", "--concurrency", "20,000"},
+		{gate.Constraint{Name: gate.CeilingOf, Window: time.Second, Count: 2, PerSecond: 2}, false, "what limits the pace (learned 3.4/s)?", "only you can raise it", "20,000"},
+		{gate.Constraint{Name: gate.ClampOf, PerSecond: 2}, false, "what limits the pace (learned 3.4/s)?", "given back", "20,000"},
+		{gate.Constraint{Name: gate.Announced, PerSecond: 2, Since: noon}, false, "what limits the pace (learned 3.4/s)?", "the provider names", "20,000"},
+		{gate.Constraint{Name: gate.Undeclared, PerSecond: 4}, false, "what limits the pace (learned 3.4/s)?", "`ceiling: {per_second: N}`", "20,000"},
+		{gate.Constraint{Name: gate.InFlightMax, Count: 1, Used: 1, Blocks: true}, false, "what limits the pace (learned 3.4/s)?", "--concurrency", "20,000"},
 	} {
 		e := paced()
 		test.bind.Binds = true

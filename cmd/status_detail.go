@@ -37,7 +37,7 @@ func statusDetail(s report.Status, now time.Time, columns int, c term.Caps) stri
 	}
 	page.Add(strings.TrimRight(t.Render(columns, c), "\n"), "")
 	if s.Account != nil {
-		page.Fact("provider", s.Account.Words(now))
+		page.Fact("provider", s.AccountWords(now))
 		for i := range s.Accounts {
 			page.Fact("token", words.Clean(s.Accounts[i].From)+": "+s.Accounts[i].TurnWords(now))
 		}

@@ -31,7 +31,7 @@ func statusWide(all []report.Status, now time.Time, columns int, c term.Caps) st
 		}
 	}
 	return statusTable(all, now, columns, c,
-		statusColumn{"PACE", account(func(a *report.Account, _ time.Time) string { return a.PaceWords() })},
+		statusColumn{"PACE", report.Status.PaceWords},
 		statusColumn{"BREAKER", account(func(a *report.Account, _ time.Time) string { return a.BreakerWords() })},
 		statusColumn{"COLLECTED BY", report.Status.HolderWords},
 		statusColumn{"LIMITED BY", report.Status.LimitWords},

@@ -79,12 +79,12 @@ prices     ✓ up to date    nothing                         2 of 2     0  4 s a
 3 of 9 need you. See why: collect gaps mailbox
 `)
 	texttest.Same(t, "status, wide", "\n"+statusWide(fiveConnectors()[:5], noon, 200, term.Caps{UTF8: true}), `
-CONNECTOR  STATE         NEXT                                                         COMPLETE  OWED    SAVED  PACE            BREAKER          COLLECTED BY      LIMITED BY
-mailbox    × frozen      you: release it, or wait for a test request after 12:15 UTC    1 of 2     1  4 s ago  -               closed · frozen  -                 -
-orders     × stuck       you: records do not match                                      1 of 2     2  4 s ago  -               -                -                 -
-chain      ‖ waiting     until 12:09 UTC: provider was throttling                       1 of 2     1  4 s ago  -               -                -                 -
-tickets    ▸ collecting  alive 3 s ago                                                  1 of 2     0  4 s ago  3.5/s of 4.0/s  closed           pid 48121 on nas  -
-prices     ✓ up to date  nothing                                                        2 of 2     0  4 s ago  -               -                -                 -
+CONNECTOR  STATE         NEXT                                                         COMPLETE  OWED    SAVED  PACE                    BREAKER          COLLECTED BY      LIMITED BY
+mailbox    × frozen      you: release it, or wait for a test request after 12:15 UTC    1 of 2     1  4 s ago  -                       closed · frozen  -                 -
+orders     × stuck       you: records do not match                                      1 of 2     2  4 s ago  -                       -                -                 -
+chain      ‖ waiting     until 12:09 UTC: provider was throttling                       1 of 2     1  4 s ago  -                       -                -                 -
+tickets    ▸ collecting  alive 3 s ago                                                  1 of 2     0  4 s ago  3.5/s of 4.0/s learned  closed           pid 48121 on nas  -
+prices     ✓ up to date  nothing                                                        2 of 2     0  4 s ago  -                       -                -                 -
 
 2 of 5 need you. See why: collect gaps mailbox
 `)

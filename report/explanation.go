@@ -47,7 +47,7 @@ func (e Explanation) originOf(c gate.Constraint) string {
 // Question is what there is to explain.
 func (e Explanation) Question() string {
 	name := words.Clean(e.Name)
-	switch b := e.Pace.Limit(); {
+	switch {
 	case e.awaited() != nil:
 		return name + ": why does no answer come?"
 	case e.refused():
@@ -55,22 +55,14 @@ func (e Explanation) Question() string {
 	case e.waits() != "":
 		return name + ": why does no request leave now (" + e.waits() + ")?"
 	case e.Known && e.Pace.Learned > 0:
-		pace := cmp.Or(e.Pace.Begins, e.Pace.Learned)
-		if e.atWork() {
-			pace = e.Pace.PerSecond
-		}
-		if b != nil && b.Lowered != nil && b.PerSecond > 0 {
-			pace = min(pace, b.PerSecond)
-		}
-		said := words.Rate(pace) + " now"
-		route, ofRoute, _ := e.Pace.OfRoute()
+		rate, of := e.paceNow(&e.Pace, e.Shared, e.Now)
+		said := words.Rate(rate) + " now" + of
 		switch {
-		case !e.atWork() && e.Pace.Begins > 0:
-			said = "the next run begins at " + words.Rate(pace) + together(&e.Pace)
-		case route != "":
-			said = words.Rate(ofRoute) + " now by route " + words.Clean(route)
+		case rate > 0:
+		case e.Pace.Begins > 0:
+			said = "the next run begins at " + words.Rate(e.Pace.Begins) + together(&e.Pace)
 		default:
-			said += together(&e.Pace)
+			said = "learned " + words.Rate(e.Pace.Learned) + together(&e.Pace)
 		}
 		return name + ": what limits the pace (" + said + ")?"
 	}

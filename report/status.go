@@ -349,15 +349,18 @@ func holderWords(h collection.Holder) string {
 }
 
 // PaceWords is the pace that was learned, and the ceiling: "3.5/s of 10/s".
-func (a Account) PaceWords() string {
-	rates := words.Rates(a.Learned, a.Ceiling)
+func (a Account) PaceWords() string { return paceOf(a.Learned, a.Ceiling) }
+
+// paceOf says a pace, and the ceiling if there is one; "" for no pace.
+func paceOf(rate, ceiling float64) string {
+	rates := words.Rates(rate, ceiling)
 	switch {
-	case a.Learned > 0 && a.Ceiling > 0:
+	case rate == 0:
+		return ""
+	case ceiling > 0:
 		return rates[0] + " of " + rates[1]
-	case a.Learned > 0:
-		return rates[0]
 	}
-	return ""
+	return rates[0]
 }
 
 // BreakerWords is the state of the breaker, or that the account is frozen.
@@ -372,19 +375,62 @@ func (a Account) BreakerWords() string {
 	return state
 }
 
-func (a Account) Words(now time.Time) string {
-	text := words.Clean(a.Provider)
-	learned, of := a.Learned, together(&a.Pace)
-	if route, _, found := a.Pace.OfRoute(); route != "" {
-		learned, of = found, " by route "+words.Clean(route)
+// paceNow returns the pace at which requests leave now, and of which of them it is; 0 if none do, or that is not known.
+// It is what explain and status say while a run works; between runs they say what the next one goes on from.
+func (s Status) paceNow(p *gate.Status, shared bool, now time.Time) (rate float64, of string) {
+	b := p.Limit()
+	switch {
+	case !shared && !s.Running(now), b != nil && b.Blocks && b.Name != gate.InFlightMax, s.waitWords(p, now) != "":
+		return 0, ""
 	}
-	if learned > 0 {
-		text += " · learned " + words.Rates(learned, a.Ceiling)[0] + of
+	if route, ofRoute, _ := p.OfRoute(); route != "" {
+		return ofRoute, " by route " + words.Clean(route)
+	}
+	if rate = p.PerSecond; b != nil && b.Lowered != nil && b.PerSecond > 0 {
+		rate = min(rate, b.PerSecond)
+	}
+	return rate, together(p)
+}
+
+// paceSaid returns the pace of the account, how it came about, and of which requests it is; 0 if it is not known. The
+// pace of several accounts together is only known as learned.
+func (s Status) paceSaid(now time.Time) (rate float64, how, of string) {
+	a := s.Account
+	if len(s.Accounts) < 2 {
+		if rate, of = s.paceNow(&a.Pace, a.Shared, now); rate > 0 {
+			return rate, "now", of
+		}
+	}
+	if route, _, found := a.Pace.OfRoute(); route != "" {
+		return found, "learned", " by route " + words.Clean(route)
+	}
+	return a.Learned, "learned", together(&a.Pace)
+}
+
+// PaceWords is the pace of the account, its ceiling, and how it came about: "3.5/s of 10/s now"; "" if it is not known.
+func (s Status) PaceWords(now time.Time) string {
+	if s.Account == nil {
+		return ""
+	}
+	rate, how, _ := s.paceSaid(now)
+	if rate == 0 {
+		return ""
+	}
+	return paceOf(rate, s.Account.Ceiling) + " " + how
+}
+
+// AccountWords says how it stands with the account.
+func (s Status) AccountWords(now time.Time) string {
+	a := s.Account
+	text := words.Clean(a.Provider)
+	rate, how, of := s.paceSaid(now)
+	if rate > 0 {
+		text += " · " + how + " " + words.Rates(rate, a.Ceiling)[0] + of
 	} else {
 		text += " · learned rate: not known, no signal yet"
 	}
 	if a.Ceiling > 0 {
-		text += " · ceiling " + words.Rates(learned, a.Ceiling)[1]
+		text += " · ceiling " + words.Rates(rate, a.Ceiling)[1]
 	}
 	text += " · breaker " + a.BreakerWords()
 	if a.Until.After(now) {
