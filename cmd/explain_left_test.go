@@ -147,3 +147,19 @@ func TestExplainAQuotaThatEndsTheRun(t *testing.T) {
 		}
 	}
 }
+
+// How much work there is, is not known as long as a list is walked. A quota is then nothing that ends the run before it is
+// done.
+func TestExplainAQuotaBesideUnknownWork(t *testing.T) {
+	e := walked()
+	e.Streams[0].Lanes[0].Complete = false
+	e.Runs[0].Outcome, e.Runs[0].StartedAt, e.Runs[0].BeatAt = collection.Running, noon.Add(-30*time.Second), noon
+	e.Pace.Announced = []gate.Quota{{Limit: 5000, Remaining: 4987, Window: 24 * time.Hour, Ends: noon.Add(15 * time.Hour), Told: noon}}
+	if got := e.Faster(); strings.Contains(got, "quota") {
+		t.Errorf("what would make it faster is %q", got)
+	}
+	const want = "the provider's quota, if the work takes more, at this pace in about 24 min: 4,987 of 5,000 requests are left until 2026-11-22 03:00 UTC"
+	if stops := e.Stops(); !slices.Contains(stops, want) {
+		t.Errorf("%q is not in %q", want, stops)
+	}
+}

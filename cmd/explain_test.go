@@ -378,6 +378,18 @@ func TestExplainWhatIsOwedWaits(t *testing.T) {
 	}
 }
 
+// An episode of refusals ends with what was learned from it, which lowers the pace, too.
+func TestExplainWhenThePaceWasLastLowered(t *testing.T) {
+	e := paced()
+	for i, reason := range []string{"throttled", string(gate.Learned)} {
+		at := noon.Add(time.Duration(i-2) * time.Minute)
+		e.History = append(e.History, collection.Event{Time: at, Kind: collection.RateChanged, Rate: &collection.RateInfo{Previous: 12, Learned: 6.4, Reason: reason}})
+	}
+	if got, want := renderExplanation(e, 200, term.Caps{}), "; last lowered at 11:59 UTC after refusals <- this one"; !strings.Contains(got, want) {
+		t.Errorf("%q is not in\n%s", want, got)
+	}
+}
+
 // A change of the pace that cannot be seen in its figures pushes out none that can.
 func TestExplainLeavesOutWhatDidNotChange(t *testing.T) {
 	e := paced()

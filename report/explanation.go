@@ -206,7 +206,7 @@ func (e Explanation) onTheWay() int {
 }
 
 // lowerings are the reasons for which a rising pace is lowered, as people say them.
-var lowerings = map[string]string{"throttled": "a refusal", "no usable answer": "a request without a usable answer", string(gate.Slow): "late answers"}
+var lowerings = map[string]string{"throttled": "a refusal", "no usable answer": "a request without a usable answer", string(gate.Learned): "refusals", string(gate.Slow): "late answers"}
 
 // lowered returns when and after what the pace of a route was last lowered since a time; "" if it was not.
 func (e Explanation) lowered(route string, since time.Time) (at time.Time, after string) {
@@ -411,7 +411,7 @@ func (e Explanation) workEnds() ending {
 }
 
 // quota says which budget of the provider is used up first, before the work is done, at
-// this pace, if one is known to be.
+// this pace; or in which time, where it is not known how much work there is.
 func (e Explanation) quota() []ending {
 	work := e.Left()
 	if work == nil && !e.Running(e.Now) {
@@ -425,14 +425,17 @@ func (e Explanation) quota() []ending {
 	if first == nil {
 		return nil
 	}
-	return []ending{{e.usedUp(first, soonest), soonest}}
+	return []ending{{e.usedUp(first, soonest, work != nil), soonest}}
 }
 
-// usedUp says in which time q is used up, and until when.
-func (e Explanation) usedUp(q *gate.Quota, in time.Duration) string {
+// usedUp says in which time q is used up, and until when: before the work is done, if it is known how much there is.
+func (e Explanation) usedUp(q *gate.Quota, in time.Duration, known bool) string {
 	text := "the provider's quota"
 	if q.Name != "" {
 		text += " (" + words.Clean(q.Name) + ")"
+	}
+	if !known && in > 0 {
+		text += ", if the work takes more"
 	}
 	if in == 0 {
 		text += ", now"
@@ -501,7 +504,7 @@ func (e Explanation) Faster() string {
 	case b == nil:
 		return "Nothing on our side: requests are not paced."
 	}
-	if q := e.quota(); len(q) > 0 && b.PerSecond > 0 && !b.Blocks {
+	if e.Left() != nil && len(e.quota()) > 0 && b.PerSecond > 0 && !b.Blocks {
 		return "More of the provider's quota, which ends the run before the work is done: a higher pace would only use it up sooner."
 	}
 	text := strings.NewReplacer("NAME", words.Clean(e.Name+e.Flags), "WINDOW", WindowWords(b.Window)).Replace(limit.For(b, limit.HeldBy(&e.Pace, b)).Do)
