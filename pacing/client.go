@@ -108,7 +108,8 @@ type Governor struct {
 	answered   map[string]int  // requests of each stream that were answered well,
 	webPages   map[string]bool // and whether one was with a web page
 	remembered time.Time       // when what was learned was last saved though all was well
-	reported   float64         // the rate that was last told
+	reported   float64         // the rate that was last told,
+	fell       time.Time       // and since when the pace is so much lower that this is told, too; zero: it is not
 	probe      func(waits int) // for tests: the waits of each attempt
 }
 

@@ -2,6 +2,7 @@ package pacing_test
 
 import (
 	"net/http"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -185,6 +186,34 @@ func TestEachChangeOfThePaceIsTold(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestTheLastSecondOfAWindowIsNoChange: what an announced limit has left is told with a reset in whole seconds, so that
+// the last requests of a window are spread over more time than is left, or less. The pace after it is that before it.
+func TestTheLastSecondOfAWindowIsNoChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var j journal
+		start, window, used := time.Now(), 0, 0
+		g := govern(t, pacing.Config{Observe: j.observe, Base: serve(func(w http.ResponseWriter, _ *http.Request) {
+			time.Sleep(40 * time.Millisecond)
+			at := time.Since(start)
+			if n := int(at / time.Minute); n != window {
+				window, used = n, 0
+			}
+			used++
+			w.Header().Set("RateLimit-Limit", "100")
+			w.Header().Set("RateLimit-Remaining", strconv.Itoa(max(0, 100-used)))
+			w.Header().Set("RateLimit-Reset", strconv.Itoa(int((time.Minute-at%time.Minute).Seconds())+1))
+		})})
+		for time.Since(start) < 200*time.Second {
+			mustFetch(t, g)
+		}
+		for _, e := range j.of(collection.RateChanged) {
+			if e.Rate.Learned < e.Rate.Previous {
+				t.Errorf("after %v a fall from %.2f/s to %.2f/s was told (%s)", e.Time.Sub(start), e.Rate.Previous, e.Rate.Learned, e.Rate.Reason)
+			}
+		}
+	})
 }
 
 // apart reports whether a person would see that one pace is not the other.

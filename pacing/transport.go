@@ -258,7 +258,7 @@ func (g *Governor) settle(ctx context.Context, p gate.Pass, a answer, next *desk
 	for i, e := range settled.Changes {
 		settled.Changes[i] = g.tell(e, now, next.Stream)
 	}
-	moved := g.moved(settled)
+	moved := g.moved(settled, now)
 	for _, e := range g.heard.Note(a.outcome.Windows) {
 		g.tell(e, now, next.Stream)
 	}
@@ -281,18 +281,25 @@ func (g *Governor) settle(ctx context.Context, p gate.Pass, a answer, next *desk
 // The changes of the pace that are told: every answer changes it a little, and
 // limits that are announced move it up and down.
 const (
-	rateRise = 1.25
-	rateFall = 1 / 1.5
+	rateRise  = 1.25
+	rateFall  = 1 / 1.5
+	fallHolds = 2 * time.Second // the last second of an announced window is no fall: resets are told in whole seconds
 )
 
 // moved returns how far the pace has moved since it was last told, if it is to be
-// told again. A decrease by a refusal is told when it happens. g.mu is held.
-func (g *Governor) moved(s desk.Settled) *collection.RateInfo {
-	rate, was := s.Rate, g.reported
+// told again. A decrease by a refusal is told when it happens, and any other once it
+// has held for [fallHolds]. g.mu is held.
+func (g *Governor) moved(s desk.Settled, now time.Time) *collection.RateInfo {
+	rate, was, fell := s.Rate, g.reported, g.fell
+	g.fell = time.Time{}
 	switch {
 	case slices.ContainsFunc(s.Changes, func(e collection.Event) bool { return e.Rate != nil }):
 		g.reported = rate
 	case rate == was:
+	case rate <= was*rateFall && fell.IsZero():
+		g.fell = now
+	case rate <= was*rateFall && now.Sub(fell) < fallHolds:
+		g.fell = fell
 	case rate <= was*rateFall, rate >= was*rateRise, rate > was && rate >= s.Most:
 		g.reported = rate
 		return &collection.RateInfo{Learned: rate, Previous: was}
