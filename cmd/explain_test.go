@@ -241,7 +241,10 @@ func TestAWaitUnderWayIsSaid(t *testing.T) {
 		}
 	}
 	for name, change := range map[string]func(e *report.Explanation){
-		"it is over soon":   func(e *report.Explanation) { e.Runs[0].Metrics.Wait.Until = noon.Add(4 * time.Second) },
+		"it is over soon": func(e *report.Explanation) {
+			e.Runs[0].Metrics.Wait = &collection.WaitInfo{Cause: collection.WaitPacing, Until: noon.Add(4 * time.Second), Seconds: 20}
+		},
+		"it is over":        func(e *report.Explanation) { e.Runs[0].Metrics.Wait.Until = noon },
 		"the run has ended": func(e *report.Explanation) { e.Runs[0].Outcome, e.Runs[0].EndedAt = collection.Deferred, noon },
 		"others go on": func(e *report.Explanation) {
 			e.Streams = []store.StreamState{{Lanes: []store.LaneState{{SavedAt: noon}}}}
@@ -255,6 +258,13 @@ func TestAWaitUnderWayIsSaid(t *testing.T) {
 		if got := renderExplanation(e, 200, term.Caps{}); !strings.Contains(got, "what limits the pace") {
 			t.Errorf("%s:\n%s", name, got)
 		}
+	}
+	// One failure after the other is told also between short waits.
+	fails := work(collection.WaitInfo{Cause: collection.WaitBackoff})
+	fails.Runs[0].Metrics.Wait.Until, fails.Runs[0].Metrics.Wait.Seconds = noon.Add(time.Second), 4
+	fails.Streams = []store.StreamState{{Lanes: []store.LaneState{{SavedAt: noon.Add(-11 * time.Second)}}}}
+	if got, want := fails.Question(), "tickets: why does no request leave now (until 12:00:01 UTC: acme failed, and is asked again)?"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 	refused := work(collection.WaitInfo{Cause: collection.WaitPacing})
 	refused.Pace.Constraints = []gate.Constraint{{Name: gate.Undeclared, PerSecond: 4}, {Name: gate.Learned, Route: "search", Until: until, Since: noon, Blocks: true, Binds: true}}

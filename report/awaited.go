@@ -42,15 +42,19 @@ func (a *awaited) none() string {
 	return "none has been saved for " + words.Span(a.since.Truncate(time.Second))
 }
 
-// underWay returns the wait that the run at work told of last; nil if none is worth a word, or if slices were saved
-// since it began: then it is the wait of one request beside others.
+// underWay returns the wait that the run at work told of last; nil if it is over, or too short to be worth a word. The
+// wait for a retry is also told if it is short and nothing was saved for a while, and is not if slices were saved since it
+// began: then it is of one request beside others.
 func (s Status) underWay(now time.Time) *collection.WaitInfo {
 	wait := s.Newest().Metrics.Wait
-	if wait == nil || !s.Running(now) || wait.Until.Sub(now) <= shortWait {
+	if wait == nil || !s.Running(now) || !wait.Until.After(now) {
 		return nil
 	}
-	began := wait.Until.Add(-seconds(wait.Seconds))
-	if wait.Cause == collection.WaitBackoff && s.SavedAt().Sub(began) > time.Second {
+	saved, began, worth := s.SavedAt(), wait.Until.Add(-seconds(wait.Seconds)), wait.Until.Sub(now) > shortWait
+	if wait.Cause == collection.WaitBackoff {
+		worth = (worth || now.Sub(saved) > staleAfter) && saved.Sub(began) <= time.Second
+	}
+	if !worth {
 		return nil
 	}
 	return wait
