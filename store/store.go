@@ -264,12 +264,11 @@ type Ledger interface {
 	// key may stand twice among the records of a slice.
 	//
 	// A record whose key is that of a record with other bytes in another partition
-	// has moved, and is stored, unless the other one is there still: then it goes to quarantine
-	// with key_collision. It is there still if it has a later mark or no pass over all partitions was begun. It
-	// may be there still if the pass has shown it, and, where its partition is asked from
-	// a mark or not in each pass, if the record was in the slice's partition before: then it does not count as
-	// rejected yet, but goes to quarantine as [collection.Contested], and a gap for that is Left until a slice that
-	// fills it Decides. A key that was found to be shared is not contested again.
+	// has moved, and is stored, unless the other one may be there still: if the pass over all partitions has
+	// shown it, if it has a later mark, and, where its partition is asked from a mark or not in each pass, if the
+	// record was in the slice's partition before. Then it goes to quarantine as [collection.Contested], does not count
+	// as rejected yet, and a gap for it is Left until a slice that fills it Decides. It is rejected with key_collision at
+	// once if no pass was begun, or its key was found to be shared before.
 	//
 	// A record that is stored ends the quarantine of the same bytes in its partition,
 	// and of what was kept there under its Key.

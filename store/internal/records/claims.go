@@ -129,8 +129,10 @@ const (
 func (b *Batch) decide(at place, sl *collection.Slice, result *collection.Committed) error {
 	if sl.Decides.Shared {
 		n, err := b.tx.Change(collide, at.stream.ID, at.partition, "")
-		result.Rejected += int(n)
-		return err
+		if result.Rejected += int(n); err != nil {
+			return err
+		}
+		return b.tx.Exec(`DELETE`+undecided, at.stream.ID, at.partition) // the same bytes are a collision already
 	}
 	shown := map[string]bool{}
 	for i := range sl.Records {
