@@ -80,20 +80,26 @@ func (r *Runner) tryAgain(ctx context.Context, gap collection.Gap) error {
 	if err := r.fill(collection.WithForbidden(ctx), gap); err != nil || r.ended() != nil || !r.governor.InDoubt() {
 		return err
 	}
-	return r.vouch(ctx, gap.Stream)
+	return r.vouch(ctx, gap)
 }
 
-// vouch asks once more for a piece of a stream that was collected before. If it is
-// refused as well, that is about the account.
-func (r *Runner) vouch(ctx context.Context, name string) error {
+// vouch asks once more for a piece of the stream of a gap that was collected before, and is none of those that the
+// gap is about. If it is refused as well, that is about the account.
+func (r *Runner) vouch(ctx context.Context, gap collection.Gap) error {
 	r.vouching.Lock()
 	defer r.vouching.Unlock()
-	i := slices.IndexFunc(r.streams, func(s collection.Stream) bool { return s.Name == name })
+	i := slices.IndexFunc(r.streams, func(s collection.Stream) bool { return s.Name == gap.Stream })
 	if r.vouched || i < 0 || r.ended() != nil || !r.governor.InDoubt() {
 		return nil
 	}
 	r.vouched = true
-	at, ok, err := r.collected(ctx, r.streams[i])
+	contests, err := r.Ledger.Contested(ctx, gap.Place)
+	if err != nil {
+		return inStream(r.streams[i], err)
+	}
+	at, ok, err := r.collected(ctx, r.streams[i], func(p collection.Partition) bool {
+		return p != gap.Partition && !slices.ContainsFunc(contests, func(c collection.Contest) bool { return c.Partition == p })
+	})
 	if err != nil || !ok {
 		return inStream(r.streams[i], err)
 	}
@@ -108,8 +114,8 @@ func (r *Runner) vouch(ctx context.Context, name string) error {
 	return inStream(r.streams[i], err)
 }
 
-// collected returns one of the first partitions of a stream that is collected.
-func (r *Runner) collected(ctx context.Context, stream collection.Stream) (collection.Place, bool, error) {
+// collected returns one of the first partitions of a stream that is collected, and may be asked for.
+func (r *Runner) collected(ctx context.Context, stream collection.Stream, may func(collection.Partition) bool) (collection.Place, bool, error) {
 	parents, err := r.Ledger.Parents(ctx, stream.Parent, "", parentsPage)
 	if err != nil {
 		return collection.Place{}, false, err
@@ -124,7 +130,9 @@ func (r *Runner) collected(ctx context.Context, stream collection.Stream) (colle
 	if err != nil {
 		return collection.Place{}, false, err
 	}
-	i := slices.IndexFunc(states, func(s collection.PlaceState) bool { return s.Checkpoint.Done && !s.Owed })
+	i := slices.IndexFunc(states, func(s collection.PlaceState) bool {
+		return s.Checkpoint.Done && !s.Owed && may(s.Checkpoint.Place.Partition)
+	})
 	if i < 0 {
 		return collection.Place{}, false, nil
 	}

@@ -437,7 +437,13 @@ func run(t *testing.T, db *sqlite.Store, c connectors.Connector, id string) (out
 // runWithin does what run does, and sends at most so many requests; 0: any number.
 func runWithin(t *testing.T, db *sqlite.Store, c connectors.Connector, id string, requests int64) (outcome collection.Outcome, again bool) {
 	t.Helper()
-	record := collection.Run{ID: id, Connector: "moving", Mode: collection.Forward, Lane: collection.Incremental, StartedAt: time.Now()}
+	return runAs(t, db, c, collection.Run{ID: id, Mode: collection.Forward}, requests)
+}
+
+// runAs does what runWithin does, in a mode.
+func runAs(t *testing.T, db *sqlite.Store, c connectors.Connector, record collection.Run, requests int64) (outcome collection.Outcome, again bool) {
+	t.Helper()
+	record.Connector, record.Lane, record.StartedAt = "moving", collection.Incremental, time.Now()
 	ledger, err := db.Begin(t.Context(), record, c.Streams())
 	if err != nil {
 		t.Fatal(err)

@@ -297,6 +297,23 @@ func TestALostListIsReadAgainLater(t *testing.T) {
 	}
 }
 
+// TestTheFirstListOfARunIsForbidden: a run begins with the list that a task moved from, and is not allowed to read it. That
+// is about this list, and not about the account.
+func TestTheFirstListOfARunIsForbidden(t *testing.T) {
+	b := newBoard(3, 15)
+	c, db := b.open(t, ways["when changed"])
+	b.refused = http.StatusForbidden
+	owner := ""
+	b.moveOnce(func(path string) { owner = path })
+	runWithin(t, db, c, "run-1", 4)
+	b.gone[owner] = true
+	runAs(t, db, c, collection.Run{ID: "run-2", Mode: collection.Resume}, 0)
+	gaps, err := db.Gaps(t.Context(), "moving")
+	if err != nil || len(gaps) != 1 || gaps[0].Cursor != collection.AtContested {
+		t.Errorf("owed: %+v, %v, want only what the task waits for", gaps, err)
+	}
+}
+
 // TestAnEditBetweenTwoLists: two lists have a task, which is edited when one of them was read. When both are read again
 // they agree, and the key is not called shared.
 func TestAnEditBetweenTwoLists(t *testing.T) {
