@@ -193,7 +193,11 @@ func TestRateOfTheEndIsKept(t *testing.T) {
 	if got, want := s.RateWords(), strings.Replace(want, "the next run goes on from that", "the next run begins at 54/min", 1); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	s.Begins = 1.8
+	s.Begins, s.Limit.Trial = 1.8, 2.4
+	if got, want := s.RateWords(), strings.Replace(want, "from that)", "from that), and soon tries 2.4/s again", 1); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	s.Limit.Trial = 0
 	// A slow start is told by the minute, and the end is not: "limited by" has it, too.
 	s.RateStart = 0.8
 	want = "2.9/s sent on average; allowed 48/min before the first answer, 1.8/s at the end (the next run goes on from that); no ceiling declared"

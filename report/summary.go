@@ -344,6 +344,9 @@ func (s Summary) RateWords() string {
 	default:
 		text += "; " + learned + " was found, from which the next run goes on"
 	}
+	if trial := s.Limit.Trial; s.Learned > 0 && trial > s.Learned && words.Rate(trial) != learned {
+		text += ", and soon tries " + words.Rate(trial) + " again"
+	}
 	text += together(&s.Limit)
 	if s.Ceiling > 0 {
 		return text + "; ceiling " + words.Rate(s.Ceiling)

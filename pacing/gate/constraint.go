@@ -28,6 +28,7 @@ type Status struct {
 	PerSecond  float64   // the pace in force; 0: not paced, or not known
 	Learned    float64   // the pace that a later process goes on from; 0: not known
 	Begins     float64   // the pace at which it begins, which is less where that is doubted; 0: not known
+	Trial      float64   // the pace that it goes on to try soon; 0: none, or there are several routes
 	Ceiling    *float64  // the strictest pace the owner allows; nil: none declared
 	SavedAt    time.Time // when it was saved, if it is read from there
 	HeardAt    time.Time // when the provider last confirmed the pace; zero: never

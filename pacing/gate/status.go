@@ -35,8 +35,11 @@ func (g *Gate) status(p picture, now law.Moment) Status {
 		s.Learned += m.PerSecond()
 		s.Begins += g.fresh.begins(g.ceiling, m, route.Ago(&m, p.recorded, g.clock.Now()))
 	}
+	if len(g.routes.All) == 1 {
+		s.Trial = g.routes.All[0].Memory(&g.clock).Trial()
+	}
 	if p.bound > 0 {
-		s.Learned, s.Begins = min(s.Learned, p.bound), min(s.Begins, p.bound)
+		s.Learned, s.Begins, s.Trial = min(s.Learned, p.bound), min(s.Begins, p.bound), min(s.Trial, p.bound)
 	}
 	if f := g.breaker.Forced; f != nil {
 		s.Forced, s.ForcedNote, s.ForcedSince, s.ForcedUntil = true, f.Note, f.At, f.Until

@@ -195,6 +195,14 @@ func (m Memory) Backoff(ago time.Duration) time.Duration {
 	return max(0, min(m.Plateau.Backoff.Pause, pauseLongest)-max(0, ago))
 }
 
+// Trial returns the level of a probe that had not ended, at which a run goes on soon; 0 if there was none.
+func (m Memory) Trial() float64 {
+	if m.Plateau == nil || m.Plateau.Trying <= m.PerSecond() {
+		return 0
+	}
+	return m.Plateau.Trying
+}
+
 // Refused returns for how long everything had been refused when the provider was
 // heard last; 0 if it had not.
 func (m Memory) Refused() time.Duration {

@@ -94,3 +94,27 @@ func TestCountBeginsWithTheFirstRequest(t *testing.T) {
 		t.Errorf("%d requests in the second minute, %d refused in both; want 80 of 100, and some", got, r.refused)
 	}
 }
+
+// TestATrialGoesOnInTheNextRun: a run that ends while more than the plateau is tried keeps that, and the next one
+// is there again within a minute.
+func TestATrialGoesOnInTheNextRun(t *testing.T) {
+	trials := 0
+	l := &limited{Learner: law.NewLearner(1, 20), now: t0, at: t0, rate: 4}
+	for range 60 {
+		l.run(30 * time.Second)
+		m := l.Keep()
+		if m.Trial() == 0 {
+			continue
+		}
+		trials++
+		next := &limited{Learner: law.NewLearner(1, 20), now: l.now, at: l.now, rate: 100}
+		next.Restore(m, time.Minute)
+		next.run(time.Minute)
+		if m.Trial() <= m.PerSecond() || next.Rate() < m.Trial() {
+			t.Errorf("a trial of %.2f/s above %.2f/s: the next run is at %.2f/s after a minute", m.Trial(), m.PerSecond(), next.Rate())
+		}
+	}
+	if trials == 0 {
+		t.Error("nothing was tried")
+	}
+}
