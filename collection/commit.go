@@ -38,8 +38,7 @@ type Committed struct {
 // A PlaceState is what a run must know of a place before it works there.
 type PlaceState struct {
 	Checkpoint Checkpoint
-	Left       Reason // of the gap that marks the checkpoint, if it ended a run: forward work goes on there
-	Owed       bool   // a gap at the checkpoint is open, leased or dead whose reason does not end runs: only recovery works here
-	Gone       bool   // the gap at the checkpoint is for a piece that is gone, and nobody gave it up
-	Covers     string // the version that the piece was gone in
+	Left       Reason  // of the gap that marks the checkpoint, if it ended a run: forward work goes on there
+	Owed       bool    // a gap at the checkpoint is open, leased or dead whose reason does not end runs: only recovery works here
+	Absent     Absence // of a piece that is gone, unless a person gave it up
 }

@@ -117,3 +117,21 @@ func (g Gap) GivenUp(by Waiver) Gap {
 	g.State, g.NotBefore, g.Waiver = GapDead, time.Time{}, by
 	return g
 }
+
+// An Absence says when a piece was found to be gone; the zero Absence: it is not.
+type Absence struct {
+	Covers       string // the version of the parent, or the pass, that it was gone in
+	Since, Tried time.Time
+}
+
+// goneFor is how long a list that is gone is left alone at first, while its parent stays as it is.
+const goneFor = time.Hour
+
+// Due reports whether a piece that is gone is asked for again, for a version of its parent, or a pass. A list also is
+// from time to time, each time when it has been gone for twice as long: a server may have said so for a moment.
+func (a Absence) Due(version string, role Role, now time.Time) bool {
+	if a.Tried.IsZero() || a.Covers != version {
+		return !a.Tried.IsZero()
+	}
+	return role != Detail && now.Sub(a.Tried) >= max(goneFor, a.Tried.Sub(a.Since))
+}

@@ -99,3 +99,29 @@ func TestDue(t *testing.T) {
 		}
 	}
 }
+
+// TestAbsence: a piece that is gone is asked for again in another version, and a list from time to time.
+func TestAbsence(t *testing.T) {
+	ago := func(since, tried time.Duration) collection.Absence {
+		return collection.Absence{Covers: "7", Since: noon.Add(-since), Tried: noon.Add(-tried)}
+	}
+	for _, test := range []struct {
+		name    string
+		absence collection.Absence
+		version string
+		role    collection.Role
+		want    bool
+	}{
+		{"it is there", collection.Absence{}, "7", collection.List, false},
+		{"another version", ago(time.Minute, time.Minute), "8", collection.Detail, true},
+		{"just now", ago(time.Minute, time.Minute), "7", collection.List, false},
+		{"after an hour", ago(time.Hour, time.Hour), "7", collection.List, true},
+		{"a detail", ago(time.Hour, time.Hour), "7", collection.Detail, false},
+		{"tried after four hours, three ago", ago(7*time.Hour, 3*time.Hour), "7", collection.List, false},
+		{"tried after four hours, four ago", ago(8*time.Hour, 4*time.Hour), "7", collection.List, true},
+	} {
+		if got := test.absence.Due(test.version, test.role, noon); got != test.want {
+			t.Errorf("%s: due: %t, want %t", test.name, got, test.want)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -336,9 +337,8 @@ func (r *Runner) unsettled(ctx context.Context, p *passage, parents []collection
 			last := states[i].Checkpoint
 			collected = collected && last.Begun() > t.stored && (last.Evidence.Lacks == 0 || last.Epoch == r.Ledger.Epoch())
 		}
-		// What was gone is asked for again where all of it would be: in the next pass, or since its parent changed.
-		gone := states[i].Gone && stream.Refresh != collection.Once && states[i].Covers != t.version
-		if lost || !collected && (!states[i].Owed || gone) {
+		again := stream.Refresh != collection.Once && states[i].Absent.Due(t.version, stream.Role, time.Now())
+		if lost || !collected && (!states[i].Owed || again) {
 			open = append(open, t)
 		} else {
 			r.noteDoubt(t.at, states[i].Checkpoint.Evidence)

@@ -55,7 +55,7 @@ func (l *twinLedger) Places(ctx context.Context, at []collection.Place) ([]colle
 		g := l.twin.owedAt(place, cp.Cursor)
 		states[i] = collection.PlaceState{Checkpoint: cp, Owed: g != nil && !g.Reason.EndsRun()}
 		if g != nil && g.Settled() && !g.Waived() {
-			states[i].Gone, states[i].Covers = true, g.Version
+			states[i].Absent = collection.Absence{Covers: g.Version, Since: g.OpenedAt, Tried: g.TriedAt}
 		}
 		if g != nil && g.Reason.EndsRun() {
 			states[i].Left = g.Reason

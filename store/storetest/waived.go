@@ -25,15 +25,15 @@ func goneIsTold(t *testing.T, open opener) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := states[0]; !got.Owed || got.Gone != want.Gone || got.Covers != want.Covers {
-				t.Errorf("of %d places: %+v, want it gone: %t, in %q", len(places), got, want.Gone, want.Covers)
+			if got := states[0]; !got.Owed || got.Absent != want.Absent {
+				t.Errorf("of %d places: %+v, want %+v", len(places), got, want.Absent)
 			}
-			if last := states[len(states)-1]; len(states) == 2 && (last.Gone || last.Covers != "") {
+			if last := states[len(states)-1]; len(states) == 2 && last.Absent != (collection.Absence{}) {
 				t.Errorf("a place that is not found is %+v", last)
 			}
 		}
 	}
-	check(l, collection.PlaceState{Gone: true, Covers: "7"})
+	check(l, collection.PlaceState{Absent: collection.Absence{Covers: "7", Since: gap.OpenedAt, Tried: gap.TriedAt}})
 	finish(t, l)
 	waive(t, s, gap.ID)
 	check(begin(t, s, "run-2"), collection.PlaceState{})

@@ -28,7 +28,7 @@ const PlacesQuery = `
 const (
 	placeColumns = `c.token, c.since, c.high, c.version, coalesce(c.done, 0), c.meaning,
 		coalesce(c.digest, ?4), coalesce(c.slice_id, 0), coalesce(c.epoch, 0), c.saved_at,
-		coalesce(c.evidence, ''), coalesce(g.reason, ''), coalesce(g.covers, ''), g.waived_at IS NOT NULL`
+		coalesce(c.evidence, ''), coalesce(g.reason, ''), coalesce(g.covers, ''), g.opened_at, g.tried_at, g.waived_at IS NOT NULL`
 
 	placeTables = `
 	LEFT JOIN checkpoints c ON c.partition_id = p.id AND c.lane = ?3
@@ -82,18 +82,18 @@ func Read(ctx context.Context, r *database.Readers, number func(stream string) (
 
 // scanPlace scans placeColumns, after the columns that are scanned to before.
 func scanPlace(row database.Scanner, state *collection.PlaceState, before ...any) error {
-	cp, reason, waived := &state.Checkpoint, collection.Reason(""), false
+	cp, reason, waived, absent := &state.Checkpoint, collection.Reason(""), false, collection.Absence{}
 	var sum []byte
 	dest := append(before, format.CursorColumns(&cp.Cursor)...)
-	dest = append(dest, &sum, &cp.Commit, &cp.Epoch, format.TimeTo(&cp.SavedAt), format.EvidenceTo(&cp.Evidence), &reason, format.TextTo(&state.Covers), &waived)
+	dest = append(dest, &sum, &cp.Commit, &cp.Epoch, format.TimeTo(&cp.SavedAt), format.EvidenceTo(&cp.Evidence), &reason, format.TextTo(&absent.Covers), format.TimeTo(&absent.Since), format.TimeTo(&absent.Tried), &waived)
 	if err := row.Scan(dest...); err != nil {
 		return err
 	}
 	if state.Owed = reason != "" && !reason.EndsRun(); !state.Owed {
 		state.Left = reason
 	}
-	if state.Gone = reason.Settled() && !waived; !state.Gone {
-		state.Covers = ""
+	if reason.Settled() && !waived {
+		state.Absent = absent
 	}
 	return format.CheckCursor(cp.Cursor, sum)
 }
