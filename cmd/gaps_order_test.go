@@ -136,3 +136,22 @@ func TestWhoActsOnADeadGap(t *testing.T) {
 		}
 	}
 }
+
+// A list below a parent that is gone is asked for again by a later pass, unless a person gave it up; a detail is not.
+func TestWhatTriesAGoneListAgain(t *testing.T) {
+	for _, test := range []struct {
+		shape  collection.Shape
+		waived time.Time
+		want   string
+	}{
+		{collection.SliceGap, time.Time{}, "a later pass"},
+		{collection.DetailGap, time.Time{}, "nothing"},
+		{collection.SliceGap, noon, "nothing"},
+	} {
+		gap := leftOver(31, collection.Gone)
+		gap.Partition, gap.Shape, gap.Waiver.At = `{"id":7}`, test.shape, test.waived
+		if got := report.NextTry(gap, noon); got != test.want {
+			t.Errorf("a %s, given up: %t, is tried next by %q, want %q", test.shape, gap.Waived(), got, test.want)
+		}
+	}
+}

@@ -75,6 +75,8 @@ func NextTry(gap store.OwnedGap, now time.Time) string {
 		return "being tried"
 	case gap.Revived():
 		return "next run"
+	case gap.Settled() && !gap.Waived() && gap.Shape == collection.SliceGap && gap.Partition != "":
+		return "a later pass" // see [collection.Absence]
 	case gap.Settled():
 		return "nothing"
 	case gap.Kind() == collection.Stuck:
