@@ -95,9 +95,9 @@ const (
 // evidence is that of the last one.
 type Evidence struct {
 	Pass     int64  `json:"pass"`               // the commit that began it
+	Earlier  Walked `json:"earlier,omitzero"`   // what the walk had delivered before the pass: from other marks, or in other windows
 	Pages    int64  `json:"pages"`              // delivered
 	Records  int64  `json:"records"`            // delivered, those in quarantine included
-	Earlier  Walked `json:"earlier,omitzero"`   // what the walk had delivered before the pass: from other marks, or in other windows
 	Again    int64  `json:"again,omitempty"`    // of these, records whose key the pass had delivered before
 	Replaced int64  `json:"replaced,omitempty"` // of these, records with other bytes,
 	Later    int64  `json:"later,omitempty"`    // and of these, records with a later mark than any on the pages before

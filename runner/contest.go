@@ -25,6 +25,9 @@ func (r *Runner) decide(ctx context.Context, stream collection.Stream, gap colle
 		err := r.readContested(ctx, &slice)
 		switch stop, _ := asStop(ctx, err); {
 		case stop == nil:
+		case stop.EndsRun():
+			r.met(gap.Place, stop)
+			return nil // the gap stays as it is
 		case stop.Reason == collection.Gone:
 			slice.Decides, err = nil, nil // what its list had stays in quarantine
 		case stop.Reason.Withheld(): // its own walk was answered, and says when it is not any more

@@ -210,6 +210,9 @@ func TestMovesAtTheEndOfABudget(t *testing.T) {
 						}
 						if g.Cursor == collection.AtContested {
 							owed++
+							if g.Reason != collection.Contested {
+								t.Errorf("%s is owed for %s, want contested", g.Place, g.Reason)
+							}
 						}
 					}
 				}
