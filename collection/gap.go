@@ -153,6 +153,14 @@ const (
 	DetailGap Shape = "DETAIL_GAP" // one detail
 )
 
+// Shape returns the shape of the gaps at a partition of a stream with role r; "" is the stream's own place.
+func (r Role) Shape(p Partition) Shape {
+	if r == Detail && p != "" {
+		return DetailGap
+	}
+	return SliceGap
+}
+
 // A GapState is where a gap is in its life:
 //
 //	open ──→ leased ──→ recovered    its records were committed, in the same transaction

@@ -27,11 +27,15 @@ func (s Status) awaits(pace *gate.Status, now time.Time) *awaited {
 	switch _, held := s.held(now); {
 	case !s.Running(now), pace.SavedAt.IsZero(), run.SeenAt().Sub(saved) <= staleAfter, run.Metrics.ActiveRequests == 0,
 		wait != nil && wait.Until.After(now), !held.IsZero(),
-		b != nil && b.Blocks && b.Name != gate.InFlightMax:
+		holdsAll(b):
 		return nil
 	}
 	return &awaited{run.Metrics.ActiveRequests, now.Sub(saved)}
 }
+
+// holdsAll reports whether no request leaves because of a constraint, which may be nil. Where as many are in flight as
+// may be, each answer lets one out.
+func holdsAll(b *gate.Constraint) bool { return b != nil && b.Blocks && b.Name != gate.InFlightMax }
 
 func (a *awaited) requests() string {
 	return words.Counted(int64(a.count), "request on its way", "requests on their way")
@@ -67,7 +71,7 @@ func (s Status) waitWords(pace *gate.Status, now time.Time) string {
 	switch {
 	case s.silent(pace, now):
 		return s.Stands(now).Next
-	case wait == nil, b != nil && b.Blocks && b.Name != gate.InFlightMax,
+	case wait == nil, holdsAll(b),
 		wait.Cause == collection.WaitPacing && b != nil && b.PerSecond > 0 && seconds(1/b.PerSecond) > shortWait:
 		return ""
 	}
@@ -78,7 +82,7 @@ func (s Status) waitWords(pace *gate.Status, now time.Time) string {
 // requests back; "" if there is no such wait.
 func (s Status) owedWait(pace *gate.Status, now time.Time) string {
 	b, st := pace.Limit(), s.Stands(now)
-	if s.Running(now) || b != nil && b.Blocks && b.Name != gate.InFlightMax || st.State != Waiting || st.Until.IsZero() || st.Until != FirstWait(s.Owed, now) {
+	if s.Running(now) || holdsAll(b) || st.State != Waiting || st.Until.IsZero() || st.Until != FirstWait(s.Owed, now) {
 		return ""
 	}
 	return words.WithReason("what is owed is not asked for: "+st.Next, LastTrouble(s.Owed))

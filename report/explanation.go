@@ -89,7 +89,7 @@ func (e Explanation) waits() string {
 // blocks returns the constraint that binds and lets nothing out; nil if something may leave, or something else
 // keeps it from that.
 func (e Explanation) blocks() *gate.Constraint {
-	if b := e.binds(); b != nil && b.Blocks && b.Name != gate.InFlightMax {
+	if b := e.binds(); holdsAll(b) {
 		return b
 	}
 	return nil
@@ -146,13 +146,14 @@ func (e Explanation) Constraints() []ConstraintWords {
 			all = append(all, ConstraintWords{what, why, false})
 		}
 	}
+	binds := e.binds()
 	for i := range e.Pace.Constraints {
 		k := &e.Pace.Constraints[i]
 		what, why := e.words(k)
 		if k.Route != "" {
 			why += " (route " + words.Clean(k.Route) + ")"
 		}
-		all = append(all, ConstraintWords{what, why, k == e.binds()})
+		all = append(all, ConstraintWords{what, why, k == binds})
 	}
 	return all
 }

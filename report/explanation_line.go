@@ -63,14 +63,15 @@ func (e Explanation) Line() ExplanationLine {
 	if left := e.Left(); left != nil {
 		line.Requests, line.Seconds = &left.Requests, jsonout.OrNull(max(0, left.In.Seconds()))
 	}
-	if b := e.binds(); b != nil {
-		line.Binds, line.Blocked = jsonout.Text(string(b.Name)), b.Blocks
+	binds := e.binds()
+	if binds != nil {
+		line.Binds, line.Blocked = jsonout.Text(string(binds.Name)), binds.Blocks
 	}
 	line.Blocked = line.Blocked || e.waits() != ""
 	for i := range e.Pace.Constraints {
 		k := &e.Pace.Constraints[i]
 		c := ConstraintOf(k)
-		c.Binds = k == e.binds()
+		c.Binds = k == binds
 		c.Origin = jsonout.Text(words.Clean(e.originOf(*k)))
 		line.Constraints = append(line.Constraints, c)
 	}

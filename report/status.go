@@ -375,12 +375,12 @@ func (a Account) BreakerWords() string {
 	return state
 }
 
-// paceNow returns the pace at which requests leave now, and of which of them it is; 0 if none do, or that is not known.
-// It is what explain and status say while a run works; between runs they say what the next one goes on from.
+// paceNow returns the pace at which requests leave now, and words for the requests that it is the pace of. It returns 0 if
+// no request leaves, or the pace is not known. It is what explain and status say while a run works; between runs they say what the next one goes on from.
 func (s Status) paceNow(p *gate.Status, shared bool, now time.Time) (rate float64, of string) {
 	b := p.Limit()
 	switch {
-	case !shared && !s.Running(now), b != nil && b.Blocks && b.Name != gate.InFlightMax, s.waitWords(p, now) != "":
+	case !shared && !s.Running(now), holdsAll(b), s.waitWords(p, now) != "":
 		return 0, ""
 	}
 	if route, ofRoute, _ := p.OfRoute(); route != "" {
@@ -392,8 +392,8 @@ func (s Status) paceNow(p *gate.Status, shared bool, now time.Time) (rate float6
 	return rate, together(p)
 }
 
-// paceSaid returns the pace of the account, how it came about, and of which requests it is; 0 if it is not known. The
-// pace of several accounts together is only known as learned.
+// paceSaid returns the pace of the account, the word for how it is known, and words for the requests that it is the pace
+// of. It returns 0 if the pace is not known. The pace of several accounts together is only known as learned.
 func (s Status) paceSaid(now time.Time) (rate float64, how, of string) {
 	a := s.Account
 	if len(s.Accounts) < 2 {

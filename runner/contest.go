@@ -71,6 +71,9 @@ func (r *Runner) readContested(ctx context.Context, slice *collection.Slice) err
 		maps.Copy(others, shown)
 	}
 	own, err := r.find(ctx, slice.Place, keys)
+	if err != nil {
+		return err
+	}
 	for _, key := range slices.Sorted(slices.Values(keys)) {
 		other, stays := others[key]
 		here, shown := own[key]
@@ -84,7 +87,7 @@ func (r *Runner) readContested(ctx context.Context, slice *collection.Slice) err
 			slice.Records = append(slice.Records, here)
 		}
 	}
-	return err
+	return nil
 }
 
 // find reads a partition from its start to its end, or until it has shown all keys, and returns their records.

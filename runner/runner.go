@@ -117,7 +117,7 @@ type Runner struct {
 	doubted     map[string]bool           // streams with a partition of whose walk something is not known
 
 	deciding sync.Mutex
-	shared   map[string]bool // streams of which two partitions have records of one key; see decide
+	shared   map[string]bool // the names of streams in which a shared key was found; see decide
 
 	vouching sync.Mutex
 	vouched  bool // something was asked for that had been readable

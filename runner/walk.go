@@ -68,14 +68,8 @@ func (r *Runner) walkBehind(ctx context.Context, c course, checkpoint collection
 		}
 		shrank, instead := r.shrank(ctx, at, reached, stop)
 		stop = cmp.Or(instead, stop)
-		if stop.Reason == collection.Gone && reached.Token != "" { // the list is gone, and begins anew if it comes back
-			from = collection.Cursor{Since: reached.Since, Version: version, Meaning: reached.Meaning}
-			if _, err := r.save(collection.Slice{Place: at, From: reached, Next: from, Anew: true, Told: collection.Told{First: true}}); err != nil {
-				return inStream(stream, err)
-			}
-			reached = from
-		}
-		if stop.Reason == collection.CursorExpired || shrank {
+		gone := stop.Reason == collection.Gone && reached.Token != "" // the list is gone, and begins anew if it comes back
+		if stop.Reason == collection.CursorExpired || shrank || gone {
 			over := "starts over"
 			from = collection.Cursor{Since: reached.Since, Version: version, Meaning: reached.Meaning}
 			if errors.Is(stop, collection.ErrMarkExpired) {
@@ -86,7 +80,7 @@ func (r *Runner) walkBehind(ctx context.Context, c course, checkpoint collection
 				return inStream(stream, err)
 			}
 			checkpoint, reached = from, from
-			if shrank || r.beginAnew(at) {
+			if !gone && (shrank || r.beginAnew(at)) {
 				why := fmt.Sprintf("the provider no longer accepts its own cursor (%d)", stop.Status)
 				switch {
 				case shrank:
@@ -440,12 +434,8 @@ func (r *Runner) deferGaps(ctx context.Context, worked bool, gaps ...collection.
 
 // gap returns the gap that stop leaves at a place of stream.
 func (r *Runner) gap(stream collection.Stream, at collection.Place, cursor collection.Cursor, stop *collection.Stop) collection.Gap {
-	shape := collection.SliceGap
-	if stream.Role == collection.Detail && at.Partition != "" {
-		shape = collection.DetailGap
-	}
 	gap := collection.Gap{
-		Place: at, Cursor: cursor, Shape: shape,
+		Place: at, Cursor: cursor, Shape: stream.Role.Shape(at.Partition),
 		Reason: stop.Reason, Detail: stop.Detail, NotBefore: stop.NotBefore, Run: r.Run.ID, Held: stop.Held,
 	}
 	if stop.Reason == collection.WallClock {

@@ -92,13 +92,9 @@ func (l *ledger) looksAgain(whole func(collection.Partition) bool) bool {
 // repairs makes the gaps that let the next run have what is missing or stale: the
 // whole list, or the partitions that it is in.
 func (v *verification) repairs(l *ledger, told *report.VerificationStream) {
-	shape := collection.SliceGap
-	if l.stream.Role == collection.Detail {
-		shape = collection.DetailGap
-	}
 	for partition, n := range l.wrong {
 		gap := collection.Gap{
-			Place: collection.Place{Stream: l.at.Stream, Partition: partition, Lane: l.at.Lane}, Shape: shape, Reason: collection.Differs,
+			Place: collection.Place{Stream: l.at.Stream, Partition: partition, Lane: l.at.Lane}, Shape: l.stream.Role.Shape(partition), Reason: collection.Differs,
 			Detail: fmt.Sprintf("a verification found that %s stored as the provider has them", words.Counted(n, "record is not", "records are not")),
 		}
 		if l.stream.Refresh == collection.WhenChanged {

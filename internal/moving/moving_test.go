@@ -434,7 +434,7 @@ func run(t *testing.T, db *sqlite.Store, c connectors.Connector, id string) (out
 	return runWithin(t, db, c, id, 0)
 }
 
-// runWithin does what run does, and sends at most so many requests; 0: any number.
+// runWithin does what run does, with a budget of requests; 0 is no budget.
 func runWithin(t *testing.T, db *sqlite.Store, c connectors.Connector, id string, requests int64) (outcome collection.Outcome, again bool) {
 	t.Helper()
 	return runAs(t, db, c, collection.Run{ID: id, Mode: collection.Forward}, requests)

@@ -94,7 +94,13 @@ func (b *board) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (b *board) open(t *testing.T, tasks string) (connectors.Connector, *sqlite.Store) {
 	t.Helper()
-	web := httptest.NewServer(b)
+	return openTasks(t, b, tasks)
+}
+
+// openTasks opens a server that has tasks below projects, which are collected in one of the ways.
+func openTasks(t *testing.T, server http.Handler, way string) (connectors.Connector, *sqlite.Store) {
+	t.Helper()
+	web := httptest.NewServer(server)
 	t.Cleanup(web.Close)
 	return openFile(t, fmt.Sprintf(`
 connector: moving
@@ -103,7 +109,7 @@ defaults: {records: items, page: {cursor: {from: next, param: from}}}
 streams:
   projects: {get: /projects, key: id}
   items: {get: "/projects/${project}/tasks", key: id, %s}
-`, web.URL, tasks))
+`, web.URL, way))
 }
 
 // wrong returns the tasks that are not stored as the board has them.
@@ -322,8 +328,11 @@ func TestTheFirstListOfARunIsForbidden(t *testing.T) {
 func TestAnEditBetweenTwoLists(t *testing.T) {
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
+			var mu sync.Mutex
 			edits, version := 0, 2
-			web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			server := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				mu.Lock()
+				defer mu.Unlock()
 				if r.URL.Path == "/projects" {
 					fmt.Fprintf(w, `{"items":[{"id":1,"changed":%[1]d},{"id":2,"changed":%[1]d}],"next":""}`, version)
 					return
@@ -333,12 +342,12 @@ func TestAnEditBetweenTwoLists(t *testing.T) {
 					version++
 				}
 				edits--
-			}))
-			defer web.Close()
-			c, db := openFile(t, fmt.Sprintf("connector: moving\nprovider: {base_url: %q, pace: off, concurrency: {max: 1}}\ndefaults: {records: items, page: {cursor: {from: next, param: from}}}\nstreams:\n"+
-				"  projects: {get: /projects, key: id}\n  items: {get: \"/projects/${project}/tasks\", key: id, %s}\n", web.URL, way))
+			})
+			c, db := openTasks(t, server, way)
 			run(t, db, c, "run-1")
+			mu.Lock()
 			version, edits = 40, 1
+			mu.Unlock()
 			if outcome, _ := run(t, db, c, "run-2"); outcome != collection.Complete {
 				t.Errorf("the run is %s, want complete", outcome)
 			}
@@ -392,7 +401,7 @@ func TestParentsShareAKey(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var mu sync.Mutex
 			asked := 0
-			web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			server := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				mu.Lock()
 				defer mu.Unlock()
 				asked++
@@ -410,10 +419,8 @@ func TestParentsShareAKey(t *testing.T) {
 					next = strconv.Itoa(to)
 				}
 				fmt.Fprintf(w, `{"items":[%s],"next":%q}`, strings.Join(list[from:to], ","), next)
-			}))
-			defer web.Close()
-			c, db := openFile(t, fmt.Sprintf("connector: moving\nprovider: {base_url: %q, pace: off}\ndefaults: {records: items, page: {cursor: {from: next, param: from}}}\nstreams:\n"+
-				"  projects: {get: /projects, key: id}\n  items: {get: \"/projects/${project}/tasks\", key: id, %s}\n", web.URL, way))
+			})
+			c, db := openTasks(t, server, way)
 			outcome, _ := run(t, db, c, "run-1")
 			states, err := db.Streams(t.Context(), "moving")
 			if err != nil {

@@ -290,19 +290,16 @@ func (b *batch) settle(p gaps.Place, owes bool, sl *collection.Slice, moves bool
 	return err
 }
 
-// contest leaves a gap for the contested records of a slice. Where none can be tried, nobody decides, and they
-// are rejected.
+// contest leaves a gap for the contested records of a slice. If a person gave up that gap, or no run tries it any
+// more, it rejects the records.
 func (b *batch) contest(p gaps.Place, sl *collection.Slice, result *collection.Committed) error {
 	n := b.records.Undecided
 	if n == 0 {
 		return nil
 	}
 	gap := collection.Gap{
-		Place: p.Place, Cursor: collection.AtContested, Shape: collection.SliceGap, Reason: collection.Contested,
+		Place: p.Place, Cursor: collection.AtContested, Shape: b.ledger.streams[sl.Stream].Role.Shape(p.Partition), Reason: collection.Contested,
 		Detail: "records moved there, or share their keys with those of another parent; both lists are read again",
-	}
-	if b.ledger.streams[sl.Stream].Role == collection.Detail {
-		gap.Shape = collection.DetailGap
 	}
 	left, due, err := b.ledger.book().DeferNew(b.tx, p, gap)
 	if result.Left = left; !due {

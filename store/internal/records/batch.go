@@ -144,14 +144,14 @@ func (b *Batch) sort(at place, sl *collection.Slice, w *weighing, result *collec
 	for i := range sl.Records {
 		r := &sl.Records[i]
 		var err error
-		_, undecided := slices.BinarySearch(w.contested, i)
-		if _, rejected := slices.BinarySearch(w.rejected, i); rejected {
+		switch {
+		case among(w.rejected, i):
 			result.Rejected++
 			err = b.reject(at.stream, at.partition, collection.Rejected{Data: r.Data, Reason: collection.KeyCollision, Key: r.Key})
-		} else if undecided {
+		case among(w.contested, i):
 			b.Undecided++
 			err = b.reject(at.stream, at.partition, collection.Rejected{Data: r.Data, Reason: string(collection.Contested), Key: r.Key})
-		} else if at.stream.Rejects {
+		case at.stream.Rejects:
 			err = b.admit(at.stream, at.partition, r)
 		}
 		if err != nil {
@@ -165,6 +165,12 @@ func (b *Batch) sort(at place, sl *collection.Slice, w *weighing, result *collec
 		result.Rejected++
 	}
 	return nil
+}
+
+// among reports whether i is one of indexes, which are in order.
+func among(indexes []int, i int) bool {
+	_, found := slices.BinarySearch(indexes, i)
+	return found
 }
 
 // An upserted says what became of the records of a slice, by their indexes in order.

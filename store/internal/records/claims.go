@@ -127,13 +127,22 @@ const (
 // stored as it came: it was deleted or moved on since, or its list hides it. Its mark is not known by now, so that
 // it takes the place of none with a mark, and stays in quarantine.
 func (b *Batch) decide(at place, sl *collection.Slice, result *collection.Committed) error {
+	var err error
 	if sl.Decides.Shared {
-		n, err := b.tx.Change(collide, at.stream.ID, at.partition, "")
-		if result.Rejected += int(n); err != nil {
-			return err
-		}
-		return b.tx.Exec(`DELETE`+undecided, at.stream.ID, at.partition) // the same bytes are a collision already
+		n := int64(0)
+		n, err = b.tx.Change(collide, at.stream.ID, at.partition, "")
+		result.Rejected += int(n)
+	} else {
+		err = b.settle(at, sl, result)
 	}
+	if err != nil {
+		return err
+	}
+	return b.tx.Exec(`DELETE`+undecided, at.stream.ID, at.partition)
+}
+
+// settle takes what moved here and is not in the slice, and keeps in quarantine what is not known.
+func (b *Batch) settle(at place, sl *collection.Slice, result *collection.Committed) error {
 	shown := map[string]bool{}
 	for i := range sl.Records {
 		shown[sl.Records[i].Key] = true
@@ -170,7 +179,7 @@ func (b *Batch) decide(at place, sl *collection.Slice, result *collection.Commit
 			return err
 		}
 	}
-	return b.tx.Exec(`DELETE`+undecided, at.stream.ID, at.partition)
+	return nil
 }
 
 // Contested returns the records of a partition whose keys other partitions have; see store.Ledger.
