@@ -302,7 +302,8 @@ type Decision struct {
 	Shared  bool     // nothing was read, since the key is known to be shared: all of them have collided
 }
 
-// A Contest is the contested records of a place that one other partition has.
+// A Contest is the contested records of a place that one partition has. It is the place's own where a sweep
+// handed it the stored version.
 type Contest struct {
 	Partition Partition // its records are stored
 	Keys      []string  // in order

@@ -55,6 +55,10 @@ func (r *Runner) readContested(ctx context.Context, slice *collection.Slice) err
 	var keys []string
 	others, missing := map[string]collection.Record{}, map[string]bool{} // missing: keys of a list that is not there any more
 	for _, c := range contests {
+		keys = append(keys, c.Keys...)
+		if c.Partition == slice.Partition {
+			continue
+		}
 		at := slice.Place
 		at.Partition = c.Partition
 		shown, err := r.find(collection.WithPlace(ctx, at), at, c.Keys)
@@ -67,7 +71,6 @@ func (r *Runner) readContested(ctx context.Context, slice *collection.Slice) err
 		if err != nil {
 			return err
 		}
-		keys = append(keys, c.Keys...)
 		maps.Copy(others, shown)
 	}
 	own, err := r.find(ctx, slice.Place, keys)

@@ -323,6 +323,22 @@ func TestTheFirstListOfARunIsForbidden(t *testing.T) {
 	}
 }
 
+// TestASweepBeforeTheDecision: a task moves, and before both lists are read again, the one that it left is walked and
+// misses it. That hands its old version to the other list, which has shown a later one.
+func TestASweepBeforeTheDecision(t *testing.T) {
+	b := newBoard(2, 10)
+	c, db := b.open(t, ways["when changed swept"])
+	b.moveOnce(func(path string) {
+		project, _ := strconv.Atoi(strings.Split(path, "/")[2])
+		b.changed[project]++
+	})
+	runWithin(t, db, c, "run-1", 3)
+	run(t, db, c, "run-2")
+	if wrong := b.wrong(t, db); len(wrong) > 0 {
+		t.Errorf("after %q: %q", b.asked, wrong)
+	}
+}
+
 // TestAnEditBetweenTwoLists: two lists have a task, which is edited when one of them was read. When both are read again
 // they agree, and the key is not called shared.
 func TestAnEditBetweenTwoLists(t *testing.T) {

@@ -196,7 +196,7 @@ func Contested(ctx context.Context, r *database.Readers, stream int64, of collec
 		return err
 	}, `SELECT DISTINCT owner.partition, q.key FROM quarantine q JOIN partitions p ON p.id = q.partition_id
 			JOIN records r ON r.stream_id = q.stream_id AND r.key = q.key JOIN partitions owner ON owner.id = r.partition_id
-		WHERE q.stream_id = ? AND p.partition = ? AND q.reason = ? AND q.key <> '' AND r.partition_id <> q.partition_id
+		WHERE q.stream_id = ? AND p.partition = ? AND q.reason = ? AND q.key <> ''
 		ORDER BY 1, 2`, stream, string(of), string(collection.Contested))
 	return all, err
 }
