@@ -61,9 +61,10 @@ What stops a run first?
 
 What would make it faster?
   A ceiling at the provider's limit, if you know it: a run then need not look
-  for it. In the connector file: `+"`ceiling: {per_minute: N}`"+`. A higher one would
-  not be used: the provider asks for less when it is asked faster. A little more
-  is tried from time to time. In the last run it refused 3 times.
+  for it. In the connector file, by the window that the provider counts in:
+  `+"`ceiling: {per_second: N}`, `per_minute` or `per_hour`"+`. A higher one would not
+  be used: the provider asks for less when it is asked faster. A little more is
+  tried from time to time. In the last run it refused 3 times.
 `)
 	texttest.Same(t, "50 columns", renderExplanation(paced(), 50, term.Caps{}), `tickets: what limits the pace (learned 3.4/s)?
   4.0/s      your ceiling: 4 a second, set in
@@ -91,11 +92,13 @@ What stops a run first?
 What would make it faster?
   A ceiling at the provider's limit, if you know
   it: a run then need not look for it. In the
-  connector file: `+"`ceiling: {per_minute: N}`"+`. A
-  higher one would not be used: the provider asks
-  for less when it is asked faster. A little more
-  is tried from time to time. In the last run it
-  refused 3 times.
+  connector file, by the window that the provider
+  counts in: `+"`ceiling: {per_second: N}`"+`,
+  `+"`per_minute` or `per_hour`"+`. A higher one would
+  not be used: the provider asks for less when it
+  is asked faster. A little more is tried from
+  time to time. In the last run it refused 3
+  times.
 `)
 }
 

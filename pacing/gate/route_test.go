@@ -13,6 +13,7 @@ import (
 	"collect/collection"
 	"collect/pacing/gate"
 	"collect/pacing/law"
+	"collect/pacing/response"
 )
 
 // send lets one request of a stream leave as soon as it may, and settles it.
@@ -112,6 +113,36 @@ func TestTheRouteOfNowIsTold(t *testing.T) {
 	}
 	if k := g.Status(now.Add(10 * time.Second)); k.Limit() == nil || k.Limit().Route == "two" {
 		t.Errorf("%+v binds, though nothing leaves by two any more", k.Limit())
+	}
+}
+
+// TestARouteThatWasLeftIsNotTold: two requests of a stream wait by the route of all, whose window is announced as slow, when the
+// answer to the first of them names another route. Nobody waits by the first route from then on, and it limits nothing.
+func TestARouteThatWasLeftIsNotTold(t *testing.T) {
+	g, now := open(t, collection.Provider{}), t0
+	answer := func(key string, limit, remaining float64, reset time.Duration) gate.Outcome {
+		o := told(key)
+		o.Windows = []response.Quota{{Name: key, Limit: limit, Remaining: remaining, Reset: reset}}
+		return o
+	}
+	for range 2 {
+		now, _ = send(t, g, "channels", now, answer("lists", 2, 1, 10*time.Second))
+	}
+	one, other := gate.Request{Stream: "messages"}, gate.Request{Stream: "messages"}
+	p := g.Plan(&one, now)
+	now = p.Until
+	g.Plan(&one, now)
+	left := g.Leave(&one, now)
+	if p = g.Plan(&other, now); p.Ready {
+		t.Fatal("the second request waits for nothing")
+	}
+	first := answer("pages", 5, 4, 5*time.Second)
+	g.Settle(now, left, &first)
+	for i := range 40 {
+		now, _ = send(t, g, "messages", now, answer("pages", 5, float64(4-i%5), 5*time.Second))
+		if is := g.Status(now); i >= 12 && (is.Limit() == nil || is.Limit().Route != "pages") {
+			t.Fatalf("after %d requests by pages %+v binds", i, is.Limit())
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"collect/collection"
+	"collect/pacing/gate/internal/usage"
 	"collect/pacing/law"
 )
 
@@ -142,6 +143,7 @@ func (t *Table) Learn(stream string, from *Route, key string, s law.Signal) *Rou
 		return from
 	}
 	if l := t.Lane(stream); moves && l.Route != to {
+		t.All[l.Route].Usage.Waits = usage.Unknown // whoever waits there asks again
 		l.Route = to
 		t.assign(stream, l)
 	}
