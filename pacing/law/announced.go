@@ -429,14 +429,54 @@ func (p *plateau) usedUp(o *Outcome, now Moment) bool {
 	return false
 }
 
-// announcedPace returns the pace that the announced limits grant in the long
-// run; +Inf if none is.
-func (b *bulletin) announcedPace() float64 {
-	pace := math.Inf(1)
+// announcedPace returns the pace that the announced limits grant in the long run; +Inf if none is. With exact, only those count
+// of which no more was ever granted than they say.
+func (b *bulletin) announcedPace(exact bool) float64 {
+	if g := b.strictest(exact); g != nil {
+		return g.pace()
+	}
+	return math.Inf(1)
+}
+
+// strictest returns the limit that grants least, but for budgets; nil if none is announced. See announcedPace for exact.
+func (b *bulletin) strictest(exact bool) (strictest *gauge) {
 	for _, g := range b.gauges {
-		if g.limit > 0 && g.told < response.BudgetFrom {
-			pace = min(pace, margin*g.limit/g.length.Seconds())
+		if g.limit > 0 && g.told < response.BudgetFrom && !(exact && g.exceeded) && (strictest == nil || g.pace() < strictest.pace()) {
+			strictest = g
 		}
 	}
-	return pace
+	return strictest
+}
+
+// takeBack takes limits for what they say, of which more seemed to be granted, and goes on following them. It reports whether there
+// were any: then a refusal tells nothing else. The next one, if it comes soon, does.
+func (b *bulletin) takeBack(now Moment) (any bool) {
+	if b.doubtFor > 0 {
+		return false
+	}
+	for _, g := range b.gauges {
+		if !g.shown && g.length < g.told {
+			g.length, g.raised, any = g.told, false, true
+		}
+	}
+	if any {
+		b.doubted, b.doubtFor = now, 2*disbelieved
+	}
+	return any
+}
+
+// granted returns what a later run should know of the strictest limit; nil if no more is granted than it says.
+func (b *bulletin) granted() *keptGauge {
+	g := b.strictest(false)
+	if g == nil || g.length == g.told || len(g.name) > nameMost {
+		return nil
+	}
+	return &keptGauge{g.name, g.limit, g.told, g.length}
+}
+
+// grants goes on with a limit that was kept.
+func (b *bulletin) grants(k *keptGauge) {
+	if k != nil && sane(k.Limit) && k.Told > 0 && k.Told < response.BudgetFrom && k.Length > 0 && k.Length < k.Told {
+		b.gauges = append(b.gauges, &gauge{name: k.Name, limit: k.Limit, told: k.Told, length: k.Length, exceeded: true})
+	}
 }

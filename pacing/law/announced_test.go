@@ -1,6 +1,7 @@
 package law_test
 
 import (
+	"encoding/json"
 	"slices"
 	"testing"
 	"time"
@@ -112,6 +113,65 @@ func TestRestOfAWindowIsNoRate(t *testing.T) {
 		}
 		if r.until(reset); r.answered < tc.least {
 			t.Errorf("%s: %d requests until the reset, want %d at least", tc.name, r.answered, tc.least)
+		}
+	}
+}
+
+// channels answers as a provider that counts five in five seconds in each of so many channels, which are asked for in turn, and
+// announces what is left in that of the request.
+func channels(n int) func(*provider) (law.Outcome, time.Duration) {
+	type channel struct {
+		left  float64
+		until law.Moment
+	}
+	all, next := make([]channel, n), 0
+	return func(p *provider) (law.Outcome, time.Duration) {
+		c := &all[next%n]
+		next++
+		if p.now >= c.until {
+			*c = channel{5, p.now + 5*s}
+		}
+		ok := c.left > 0
+		if ok {
+			c.left--
+		}
+		o := announced(granted(ok), 5, c.left, c.until-p.now, 0)
+		if !ok {
+			o.Hold = c.until - p.now
+		}
+		return o, 80 * ms
+	}
+}
+
+// TestWhatIsGrantedIsKept: what a run found to be granted beyond an announced window, the next one begins with. Where less
+// is granted then, a few are refused, and it is learned.
+func TestWhatIsGrantedIsKept(t *testing.T) {
+	first := begin(t, &provider{}, law.Memory{}, time.Hour)
+	first.answer = channels(6)
+	first.until(time.Hour + 3*time.Minute)
+	learned := first.law.Keep().PerSecond()
+	if learned < 3 {
+		t.Fatalf("%.2f/s are learned, of six", learned)
+	}
+	for _, tc := range []struct {
+		channels, least, refused int
+	}{{6, 50, 0}, {1, 12, 1}} {
+		var m law.Memory
+		state, err := json.Marshal(first.law.Keep())
+		if err == nil {
+			err = json.Unmarshal(state, &m)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		next := begin(t, &provider{}, m, 3*time.Hour)
+		next.answer = channels(tc.channels)
+		if got := next.until(3*time.Hour + 25*s); got < tc.least || next.refused > tc.refused {
+			t.Errorf("%d channels, %.2f/s learned: %d answers in 25 s, %d refused, want %d, and at most %d", tc.channels, learned, got, next.refused, tc.least, tc.refused)
+		}
+		next.until(3*time.Hour + 5*time.Minute)
+		if next.refused > tc.refused {
+			t.Errorf("%d channels: %d refused in five minutes, want at most %d", tc.channels, next.refused, tc.refused)
 		}
 	}
 }

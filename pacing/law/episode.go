@@ -75,7 +75,7 @@ func (p *plateau) refuse(d *Ticket, o *Outcome, now Moment) {
 
 // block begins an episode.
 func (p *plateau) block(o *Outcome, now Moment) {
-	p.spent = p.spares() || p.usedUp(o, now) || o.AtOnce && p.done.answers >= probeLeast // fewer: one alone was refused, and soon again
+	p.spent = p.spares() || p.usedUp(o, now) || p.mode == following && p.takeBack(now) || o.AtOnce && p.done.answers >= probeLeast // fewer: one alone was refused, and soon again
 	p.from, p.was, p.goalWas = max(p.wanted(), p.doubt), p.mode, p.goal
 	if p.atLevel() {
 		p.was = probing
@@ -274,7 +274,10 @@ func (p *plateau) plateauOr(rate float64) float64 {
 }
 
 // Forgive forgets that a pace was forbidden: a person said that it is settled.
-func (p *plateau) Forgive() { p.banned = 0 }
+func (p *plateau) Forgive() {
+	p.banned = 0
+	p.kept = nil // it tells of the ban
+}
 
 // forbid bounds the pace below the one at which the account was refused.
 func (p *plateau) forbid(now Moment) {

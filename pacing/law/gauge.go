@@ -47,6 +47,8 @@ type gauge struct {
 	rises int    // since then
 	shown bool   // length is the mean of such a row
 
+	exceeded bool // more was granted than it says
+
 	emptied int    // windows in a row that were used up by others,
 	empty   Moment // the last of them until then
 
@@ -68,6 +70,9 @@ type gauge struct {
 func (g *gauge) measured(d *Ticket, q *response.Quota) bool {
 	return q.Window > 0 || d.at >= g.ends && g.entered == 0
 }
+
+// pace returns the pace that it grants in the long run.
+func (g *gauge) pace() float64 { return margin * g.limit / g.length.Seconds() }
 
 // left returns the time until the limit is granted anew, of which reset is told.
 func (g *gauge) left(reset time.Duration, now Moment) time.Duration {
@@ -183,4 +188,5 @@ func (g *gauge) look(pace float64, now Moment) {
 // set takes the window for so many seconds long, but no longer than was told.
 func (g *gauge) set(seconds float64) {
 	g.length = max(time.Millisecond, scale(g.told, min(1, seconds/g.told.Seconds())))
+	g.exceeded = g.exceeded || g.length < g.told
 }

@@ -75,6 +75,7 @@ type keptPlateau struct {
 	Backoff *keptBackoff  `json:"backoff,omitempty"` // everything was refused
 	Count   *keptCount    `json:"count,omitempty"`   // of what was answered since the last episode
 	Of      *exhausted    `json:"used_up,omitempty"` // the announced limit that it follows from
+	Granted *keptGauge    `json:"granted,omitempty"` // the strictest announced limit, if more is granted than it says
 	trust
 	episodes
 	budget
@@ -85,6 +86,7 @@ type keptPlateau struct {
 type episodes struct {
 	Dear   time.Duration `json:"block_ns,omitempty"`       // what the last one cost that was learned from,
 	Ago    time.Duration `json:"since_block_ns,omitempty"` // and how long ago that was over, when the provider was heard
+	Asked  time.Duration `json:"block_asked_ns,omitempty"` // of which by Retry-After
 	Missed int32         `json:"probes_refused,omitempty"` // in a row
 	Unseen time.Duration `json:"unseen_ns,omitempty"`      // requests are lost, or given up on the way, which is noticed after so long
 	Back   *keptComeback `json:"comeback,omitempty"`       // a pace that had held, and is missed
@@ -101,6 +103,14 @@ type episodes struct {
 type budget struct {
 	Name string        `json:"budget,omitempty"`
 	Long time.Duration `json:"budget_window_ns,omitempty"`
+}
+
+// A keptGauge is the saved form of an announced limit that is granted anew more often than its window says.
+type keptGauge struct {
+	Name   string        `json:"name,omitempty"`
+	Limit  float64       `json:"limit"`
+	Told   time.Duration `json:"window_ns"`
+	Length time.Duration `json:"granted_in_ns"`
 }
 
 // Part returns m for a part of the requests that it is of, or for more of them.

@@ -52,6 +52,7 @@ type plateau struct {
 	mode    mode
 	heard   bool    // the provider said something about the pace,
 	heardAt Moment  // and when it last did; 0: not in this run
+	kept    *Memory // of the run before: all that is known until a request ends; nil: there was none
 	r       float64 // the pace, before the bounds of pace
 	goal    float64 // of recovering
 	target  float64 // the plateau; 0: none is known

@@ -91,7 +91,7 @@ func (p *plateau) advance(weight float64, now Moment) {
 		case p.r > 2*p.base: // the limit is another one now
 			most = stepDoubtful
 		}
-		if p.since < answers || held < dwell {
+		if p.since < answers || held < dwell && !p.countRefuted() {
 			return
 		}
 		p.target, p.missed = p.r, 0
@@ -120,17 +120,30 @@ func (p *plateau) doubtful() bool {
 	return p.lone && p.agreed == 0 && !p.losses.drops()
 }
 
+// unfounded reports whether the single count of the limit may be of a refusal that had another reason than the pace: the block is
+// much of it, and the provider said how long that lasts.
+func (p *plateau) unfounded() bool { return p.doubtful() && p.tooFast > 0 && p.asked > 0 }
+
+// countRefuted reports whether more was granted at the level than such a count would grant in the time for which a level is held.
+func (p *plateau) countRefuted() bool {
+	return p.unfounded() && p.window > 0 && float64(p.since) > windowsHeld*p.window.Seconds()*p.known
+}
+
 // dwell returns how long a level is held: longer where a refusal is dear.
 func (p *plateau) dwell() time.Duration {
 	return max(min(dwellLeast, dwellMost*interval(p.pace())), scale(p.window, windowsHeld), min(p.dear, longOutage))
 }
 
-// bound returns the highest pace worth trying.
+// bound returns the highest pace worth trying. What headers promise and was refused is a limit all the same.
 func (p *plateau) bound() float64 {
+	bound := p.most()
 	if p.banned > 0 {
-		return min(p.most(), p.banned)
+		bound = min(bound, p.banned)
 	}
-	return p.most()
+	if p.doubtFor > 0 && p.settled-p.told <= freshest {
+		bound = min(bound, max(slowest, p.announcedPace(true)))
+	}
+	return bound
 }
 
 func (p *plateau) settleAt(rate float64) {
@@ -206,10 +219,14 @@ func (p *plateau) stride() float64 {
 // pays reports whether a step up is worth the refusal that it may end in, which
 // costs what the last one did, and is the more likely the more were refused in a
 // row. The time that is left to gain by it is taken to be as long as the one that
-// is over.
+// is over. Where the count is unfounded, twice as much may be granted, so that it is worth it once the time since the block is as long
+// as that.
 func (p *plateau) pays(now Moment) bool {
-	cost := scale(p.dear, float64(p.missed+2)/2)
-	return now-p.ended > cost && now-min(p.first, p.ended) > scale(cost, 1/p.stride())
+	cost, gain := scale(p.dear, float64(p.missed+2)/2), p.stride()
+	if p.unfounded() {
+		gain = max(gain, stepDoubtful)
+	}
+	return now-p.ended > cost && now-min(p.first, p.ended) > scale(cost, 1/gain)
 }
 
 // try begins a level at rate.

@@ -34,6 +34,9 @@ const (
 // What the end of an episode will tell is left to whoever sees it, or goes on much later:
 // see wake.
 func (p *plateau) Keep() Memory {
+	if p.settled == 0 && p.kept != nil { // nothing was learned
+		return *p.kept
+	}
 	m := Memory{By: p.limitedBy()}
 	kp := keptPlateau{Banned: p.banned, budget: p.longest()}
 	if p.banned > 0 {
@@ -67,8 +70,9 @@ func (p *plateau) Keep() Memory {
 		kp.Block = p.prior // which is never changed
 		kp.Doubt = p.keptDoubt()
 		kp.Of = p.of // which is never changed
+		kp.Granted = p.granted()
 		if p.dear > 0 {
-			kp.Missed = p.missed
+			kp.Missed, kp.Asked = p.missed, p.asked
 			kp.Dear, kp.Ago = p.dear, max(0, cmp.Or(p.lastHeard(), p.settled)-p.ended)
 		}
 		kp.Slow, kp.Calm = p.slowBeyond, p.calmed(p.settled)
@@ -133,7 +137,7 @@ func (p *plateau) limitedBy() Limit {
 // probe held for long enough is one.
 func (p *plateau) heldPace() float64 {
 	if p.mode == following { // which may be slow only because little is left just now
-		return min(p.bound(), max(p.target, p.announcedPace()))
+		return min(p.bound(), max(p.target, p.announcedPace(false)))
 	}
 	if p.mode == drain && !p.started { // whether slower helps is not known yet
 		return p.preCut
@@ -189,6 +193,7 @@ func (p *plateau) Restore(m Memory, age time.Duration) bool {
 	if !sane(kp.Target) || age > halfFor {
 		return false
 	}
+	p.kept = &m
 	p.heard, p.slowBeyond, p.trust.Spoke = true, kp.Slow, kp.Spoke
 	if bound := p.trust.Earned; bound > 0 {
 		p.trust = kp.trust.sane()
@@ -249,6 +254,9 @@ func (p *plateau) believe(kp keptPlateau, age time.Duration) {
 	if kp.Late > 0 && kp.Late < 1 { // each run would find anew that slower does not help
 		p.late.usualLate, p.late.late = kp.Late, kp.Late
 	}
+	if fresh { // or each run would find it anew
+		p.grants(kp.Granted)
+	}
 	if fresh { // or each of many short runs would take the first few answers for usual
 		p.late.goOn(kp.Usual, kp.Scatter)
 	}
@@ -268,7 +276,7 @@ func (p *plateau) believe(kp keptPlateau, age time.Duration) {
 		p.losses.trial = *kp.Trial
 	}
 	if kp.Dear > 0 { // or each run would find anew what it costs
-		p.dear, p.missed = min(kp.Dear, banHolds), max(0, min(kp.Missed, missedMost))
+		p.dear, p.missed, p.asked = min(kp.Dear, banHolds), max(0, min(kp.Missed, missedMost)), max(0, min(kp.Asked, banHolds))
 		p.lasted, p.ended = p.dear, -max(1, age+min(max(0, kp.Ago), banHolds))
 	}
 	if kp.Crowd > 0 && kp.Crowd < 1<<16 {

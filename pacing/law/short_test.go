@@ -106,7 +106,7 @@ func TestSilenceOfAWindow(t *testing.T) {
 		{"a longer one is used up", []float64{3, 2, 1, 0, 3, 2, 1}, law.Result{Signal: law.Succeeded, Limit: 4, Remaining: 0, Reset: told, Hold: 3 * s}, true},
 		{"it turns out to be a minute", []float64{3, 2, 1, 0, 3, 2, 1}, law.Result{Signal: law.Succeeded, Limit: 4, Remaining: 0, Reset: time.Minute, Hold: time.Minute}, true},
 		{"it was refused before", []float64{3, 2, 1, 0, refused, 3, 2, 1}, used, true},
-		{"it was refused minutes ago", append([]float64{3, 2, 1, 0, refused}, rounds(4, 150)...), used, true},
+		{"it was refused minutes ago", append([]float64{3, 2, 1, 0, refused}, rounds(4, 100)...), used, true},
 		{"another one is used up", []float64{3, 2, 1, 0, 3, 2, 1}, law.Result{Signal: law.Succeeded, Name: "all", Limit: 99, Remaining: 0, Reset: told, Hold: told}, true},
 		{"the account has nothing left", []float64{3, 2, 1, 0, 3, 2, 1}, law.Result{Signal: law.Silent, Limit: 4, Remaining: 0, Reset: told, Hold: told}, true},
 		{"it is asked for", []float64{3, 2, 1, 0, 3, 2, 1}, law.Result{Signal: law.Throttled, Limit: 4, Remaining: 0, Reset: told, Hold: told}, true},

@@ -18,6 +18,7 @@ const (
 
 	vainPaces = 1.4 // two paces so far apart tell whether a block comes from the pace
 	vainLeast = 2   // blocks that do not
+	vainSoon  = 4   // times as soon, a block comes from the pace all the same
 )
 
 // byChance reports whether one more lone weak refusal may be: unless there were
@@ -96,12 +97,16 @@ func (b *lastBlock) sane() bool {
 }
 
 // inVain reports whether blocks like the one that has just ended come whatever the pace is. Who counts refuses a slower pace
-// later, in the same ratio, and a faster one sooner. What is nearer to no difference than to that, in ratio, is none.
+// later, in the same ratio, and a faster one sooner. What is nearer to no difference than to that, in ratio, is none. Once that is
+// known, a block that comes much sooner than those did refutes it.
 func (p *plateau) inVain(now Moment) bool {
 	if p.lasted < windowLeast || !p.mostlyBlocked(now) {
 		return false
 	}
 	last, worked := p.prior, p.at-p.done.began
+	if last != nil && last.Vain >= vainLeast && vainSoon*worked < last.Worked {
+		last = nil // this one came for the pace
+	}
 	if last == nil {
 		p.prior = &lastBlock{From: p.from, Worked: worked}
 		return false

@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -137,4 +138,47 @@ func TestOneRefusalInRunsOfSeconds(t *testing.T) {
 			t.Errorf("%d requests with %d refusals in 75 runs, want 8,000 and at least one", requests, refused)
 		}
 	})
+}
+
+// TestRunsThatOnlyWait: the third request is refused and the provider asks for a minute, which outlasts two short runs. They learn
+// nothing more of that refusal, so that the first run after it is as fast as that of a client that waited.
+func TestRunsThatOnlyWait(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{3, 9, 30} {
+		synctest.Test(t, func(t *testing.T) {
+			p := sim.Plain(sim.Judge((&refusesOnce{n: n}).Take), ordinary).Refuse(429, "", 60)
+			var state []byte
+			var waited []string
+			for range 12 {
+				before := p.Score(0, time.Hour).Requests
+				sim.Play(p, sim.Owned(perSecond(20), sim.Workers), 20*time.Second, &state)
+				if p.Score(0, time.Hour).Requests == before {
+					waited = append(waited, string(learned(t, state)))
+				}
+				time.Sleep(5 * time.Second)
+			}
+			if len(waited) == 0 {
+				t.Fatal("no run ended before the pause did")
+			}
+			for _, w := range waited[1:] {
+				if w != waited[0] {
+					t.Errorf("a run without a request learned something:\n%s\n%s", waited[0], w)
+				}
+			}
+			if got := p.Work(4*time.Minute, 5*time.Minute); got < 700 {
+				t.Errorf("request %d refused: %v answers in the fifth minute, want 700", n, got)
+			}
+		})
+	}
+}
+
+// learned returns what state keeps of the law.
+func learned(t *testing.T, state []byte) json.RawMessage {
+	var kept struct {
+		Plateau json.RawMessage `json:"plateau"`
+	}
+	if err := json.Unmarshal(state, &kept); err != nil || kept.Plateau == nil {
+		t.Fatalf("%s: %v", state, err)
+	}
+	return kept.Plateau
 }

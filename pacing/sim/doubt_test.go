@@ -1,6 +1,8 @@
 package sim_test
 
 import (
+	"fmt"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,6 +63,42 @@ func TestBareLimitIsFound(t *testing.T) {
 			if got.Share < tc.work || got.Refusals > tc.refusals {
 				t.Errorf("seed %d, %s: %.0f %% of the work with %d refusals, want %.0f %% with %d", tc.seed, tc.about, 100*got.Share, got.Refusals, 100*tc.work, tc.refusals)
 			}
+		})
+	}
+}
+
+// TestBlocksOfThePaceAfterOthers: first everything is refused for a while in every few minutes, whatever the pace is, and then
+// whoever is too fast is shut out for as long. What was learned of the first blocks does not outlast the second ones.
+func TestBlocksOfThePaceAfterOthers(t *testing.T) {
+	t.Parallel()
+	for _, rate := range []float64{1, 2, 4, 8} {
+		t.Run(fmt.Sprint(rate), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const others = 30 * 60.0
+				const block, each = 40.0, 110.0
+				bucket, out, shutOut := sim.Bucket(rate, 8), 0.0, 0
+				p := sim.Plain(sim.Judge(func(now float64) float64 {
+					if now < others {
+						return max(0, block-math.Mod(now, each))
+					}
+					if now < out {
+						return out - now
+					}
+					wait := sim.Taken(bucket, now)
+					if wait > 0 {
+						out = now + block
+						shutOut++
+					}
+					return wait
+				}), ordinary)
+				var state []byte
+				sim.Play(p, sim.Owned(perSecond(sim.Ceiling), sim.Workers), 90*time.Minute, &state)
+				share := p.Work(time.Hour, 90*time.Minute) / (rate * 30 * 60)
+				t.Logf("%v/s: %.0f %% of the work in the last half hour, shut out %d times", rate, 100*share, shutOut)
+				if share < 0.7 || shutOut > 40 {
+					t.Errorf("%v/s: %.0f %% of the work in the last half hour, shut out %d times; want 70 %% and at most 40", rate, 100*share, shutOut)
+				}
+			})
 		})
 	}
 }

@@ -90,3 +90,6 @@ func (p *Provider) Reaches(from time.Duration, rate float64) time.Duration {
 	}
 	return 1 << 62
 }
+
+// Taken takes one request out of l, and returns how many seconds it has to wait; 0: none.
+func Taken(l Limiter, now float64) (wait float64) { return l.take(now, 1) }

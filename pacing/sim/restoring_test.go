@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,21 +23,30 @@ func (r *refusesOnce) Take(float64) (wait float64) {
 }
 
 // TestOneRefusalIsNotForLong: a single refusal, with nothing like it before or
-// after, costs seconds and not minutes.
+// after, costs a minute at most; with a Retry-After twice that, and half a minute, beside.
 func TestOneRefusalIsNotForLong(t *testing.T) {
 	const ceiling = 50
-	for _, n := range []int{3, 10, 30, 100, 300, 1000} {
-		synctest.Test(t, func(t *testing.T) {
-			p := sim.Plain(sim.Judge((&refusesOnce{n: n}).Take), ordinary)
-			var state []byte
-			sim.Play(p, sim.Owned(perSecond(ceiling), sim.Workers), 4*time.Minute, &state)
-			refusedAt := p.RefusedAt()
-			reached := p.Reaches(refusedAt, 0.9*ceiling)
-			t.Logf("request %d refused after %v: 90 %% of the ceiling %v later", n, refusedAt, reached)
-			if reached > time.Minute {
-				t.Errorf("request %d refused: 90 %% of the ceiling %v later, want at most 1m", n, reached)
-			}
-		})
+	for _, tc := range []struct {
+		n    []int
+		wait time.Duration // that it asks for
+	}{{[]int{3, 10, 30, 100, 300, 1000}, 0}, {[]int{9, 10, 30, 100}, 20 * time.Second}, {[]int{9, 10, 30, 100}, time.Minute}, {[]int{9, 30}, 2 * time.Minute}} {
+		for _, n := range tc.n {
+			synctest.Test(t, func(t *testing.T) {
+				p := sim.Plain(sim.Judge((&refusesOnce{n: n}).Take), ordinary).Refuse(http.StatusTooManyRequests, "", tc.wait.Seconds())
+				var state []byte
+				sim.Play(p, sim.Owned(perSecond(ceiling), sim.Workers), 6*time.Minute, &state)
+				refusedAt := p.RefusedAt()
+				reached := p.Reaches(refusedAt, 0.9*ceiling)
+				t.Logf("request %d refused after %v, with Retry-After %v: 90 %% of the ceiling %v later", n, refusedAt, tc.wait, reached)
+				most := time.Minute
+				if tc.wait > 0 {
+					most += 2*tc.wait + 30*time.Second
+				}
+				if reached > most {
+					t.Errorf("request %d refused, with Retry-After %v: 90 %% of the ceiling %v later, want at most %v", n, tc.wait, reached, most)
+				}
+			})
+		}
 	}
 }
 
