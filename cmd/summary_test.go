@@ -180,7 +180,7 @@ func TestSummaryOfWhatIsTried(t *testing.T) {
 func TestRateOfTheEndIsKept(t *testing.T) {
 	s := paused()
 	s.Learned, s.Ceiling = 1.8, 0
-	want := "2.9/s sent on average; allowed 3.2/s before the first answer, 1.8/s at the end (the next run goes on from that); no ceiling declared"
+	want := "2.9/s sent on average; allowed 3.2/s before the first answer, 1.8/s at the end (the next run goes on from that); no ceiling by the second or the minute declared"
 	if got := s.RateWords(); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -200,7 +200,7 @@ func TestRateOfTheEndIsKept(t *testing.T) {
 	s.Limit.Trial = 0
 	// A slow start is told by the minute, and the end is not: "limited by" has it, too.
 	s.RateStart = 0.8
-	want = "2.9/s sent on average; allowed 48/min before the first answer, 1.8/s at the end (the next run goes on from that); no ceiling declared"
+	want = "2.9/s sent on average; allowed 48/min before the first answer, 1.8/s at the end (the next run goes on from that); no ceiling by the second or the minute declared"
 	if got := s.RateWords(); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

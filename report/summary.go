@@ -351,7 +351,7 @@ func (s Summary) RateWords() string {
 	if s.Ceiling > 0 {
 		return text + "; ceiling " + words.Rate(s.Ceiling)
 	}
-	return text + "; no ceiling declared"
+	return text + "; no ceiling by the second or the minute declared"
 }
 
 // GapWords counts what is owed by kind, what needs a person first, and says what

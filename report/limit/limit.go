@@ -75,7 +75,7 @@ var table = []Words{
 		Do: "Time: the ceiling is given back as soon as less is refused.",
 	}, {
 		Bound: gate.Undeclared, Name: "a missing ceiling",
-		Is:     "no ceiling is declared, so clean answers have to earn the pace",
+		Is:     "no ceiling by the second or the minute is declared, so clean answers have to earn the pace",
 		Figure: "the pace that is earned so far; it doubles after 200 clean answers, up to 32 a second, and further where the provider announced a limit or refused", Who: "you, or time",
 		Do: "A ceiling that you declare, in the connector file: `ceiling: {per_second: N}`, or under `providers:` in collect.yaml: `ceiling_per_second: N`. Without one the bound doubles after 200 clean answers, and ends at 32 a second where the provider speaks of no limit.",
 	}, {
