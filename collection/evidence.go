@@ -94,45 +94,48 @@ const (
 // one start. A walk that is anchored anew by its marks has several, and its
 // evidence is that of the last one.
 type Evidence struct {
-	Pass     int64  `json:"pass"`               // the commit that began it
-	Earlier  Walked `json:"earlier,omitzero"`   // what the walk had delivered before the pass: from other marks, or in other windows
-	Pages    int64  `json:"pages"`              // delivered
-	Records  int64  `json:"records"`            // delivered, those in quarantine included
-	Again    int64  `json:"again,omitempty"`    // of these, records whose key the pass had delivered before
-	Replaced int64  `json:"replaced,omitempty"` // of these, records with other bytes,
-	Later    int64  `json:"later,omitempty"`    // and of these, records with a later mark than any on the pages before
-	Latest   string `json:"latest,omitempty"`   // the latest mark so far
-	Strayed  int64  `json:"strayed,omitempty"`  // of Again, records with the same bytes, behind one of their page that had not come before
-	Moved    int64  `json:"moved,omitempty"`    // of all, records that took the place of one of another partition, which may still have it
-	By       string `json:"by,omitempty"`       // where the total is told
-	First    int64  `json:"first,omitempty"`    // the total as told first
-	Total    int64  `json:"total,omitempty"`    // the total as told last
-	Fell     int64  `json:"fell,omitempty"`     // how often it became less
-	InPages  bool   `json:"in_pages,omitempty"` // the total counts pages
-	Partial  bool   `json:"partial,omitempty"`  // the last page was asked for from a mark
-	Window   bool   `json:"window,omitempty"`   // the pass is one window of time of several
-	Unsure   bool   `json:"unsure,omitempty"`   // of a partition, of a window before in the same walk, or of the walk before this one asked from its mark, it is not known
-	Cut      string `json:"cut,omitempty"`      // why it seems to lack records, though it came to its end
-	Counted  bool   `json:"counted,omitempty"`  // the pages are numbered
-	Feed     bool   `json:"feed,omitempty"`     // the next walk asks for what changed since this one began
-	Open     bool   `json:"open,omitempty"`     // an answer did not say where it ends
-	Tied     bool   `json:"tied,omitempty"`     // the last page left records of one mark behind
-	Seams    int64  `json:"seams,omitempty"`    // pages that were to begin with the last record of the page before
-	Torn     int64  `json:"torn,omitempty"`     // of these, pages that do not have it
-	Holes    int64  `json:"holes,omitempty"`    // pages that were left as gaps
-	End      End    `json:"end,omitempty"`
-	Last     string `json:"last,omitempty"`    // a hash of the key of the last record
-	Before   int64  `json:"before,omitempty"`  // distinct records of the complete walk before
-	Filled   int64  `json:"filled,omitempty"`  // complete walks in a row before that had records; -1: one was without
-	Whole    int64  `json:"whole,omitempty"`   // the total as told when the walk asked for everything; 0: it did not, or was not told
-	Stored   int64  `json:"stored,omitempty"`  // records that the stream has, where that is asked for; 0: not known
-	Sweeps   bool   `json:"sweeps,omitempty"`  // the pass asked for everything, in a stream that sweeps; see Sweep
-	Hidden   int64  `json:"hidden,omitempty"`  // records in quarantine that may be stored ones
-	Prior    int64  `json:"prior,omitempty"`   // the commit that began the walk before, if that one was sound, too
-	Lacks    int64  `json:"lacks,omitempty"`   // records that the newest walk without a gap did not show, and that a later one may mark
-	Lost     int64  `json:"lost,omitempty"`    // records that a sweep would mark, and a person has to accept
-	Living   int64  `json:"living,omitempty"`  // of how many that the stream has
-	Refuted  int64  `json:"refuted,omitempty"` // passes in a row that ended in a contradiction
+	Pass     int64       `json:"pass"`               // the commit that began it
+	Earlier  Walked      `json:"earlier,omitzero"`   // what the walk had delivered before the pass: from other marks, or in other windows
+	Pages    int64       `json:"pages"`              // delivered
+	Records  int64       `json:"records"`            // delivered, those in quarantine included
+	Again    int64       `json:"again,omitempty"`    // of these, records whose key the pass had delivered before
+	Replaced int64       `json:"replaced,omitempty"` // of these, records with other bytes,
+	Later    int64       `json:"later,omitempty"`    // and of these, records with a later mark than any on the pages before
+	Latest   string      `json:"latest,omitempty"`   // the latest mark so far
+	Strayed  int64       `json:"strayed,omitempty"`  // of Again, records with the same bytes, behind one of their page that had not come before
+	Moved    int64       `json:"moved,omitempty"`    // of all, records that took the place of one of another partition, which may still have it
+	By       string      `json:"by,omitempty"`       // where the total is told
+	First    int64       `json:"first,omitempty"`    // the total as told first
+	Total    int64       `json:"total,omitempty"`    // the total as told last
+	Fell     int64       `json:"fell,omitempty"`     // how often it became less
+	InPages  bool        `json:"in_pages,omitempty"` // the total counts pages
+	Partial  bool        `json:"partial,omitempty"`  // the last page was asked for from a mark
+	Window   bool        `json:"window,omitempty"`   // the pass is one window of time of several
+	Unsure   bool        `json:"unsure,omitempty"`   // of a partition, of a window before in the same walk, or of the walk before this one asked from its mark, it is not known
+	Cut      string      `json:"cut,omitempty"`      // why it seems to lack records, though it came to its end
+	Counted  bool        `json:"counted,omitempty"`  // the pages are numbered
+	Feed     bool        `json:"feed,omitempty"`     // the next walk asks for what changed since this one began
+	Open     bool        `json:"open,omitempty"`     // an answer did not say where it ends
+	Tied     bool        `json:"tied,omitempty"`     // the last page left records of one mark behind
+	Seams    int64       `json:"seams,omitempty"`    // pages that were to begin with the last record of the page before
+	Torn     int64       `json:"torn,omitempty"`     // of these, pages that do not have it
+	Holes    int64       `json:"holes,omitempty"`    // pages that were left as gaps
+	End      End         `json:"end,omitempty"`
+	Last     string      `json:"last,omitempty"`    // a hash of the key of the last record
+	Before   int64       `json:"before,omitempty"`  // distinct records of the complete walk before
+	Filled   int64       `json:"filled,omitempty"`  // complete walks in a row before that had records; -1: one was without
+	Whole    int64       `json:"whole,omitempty"`   // the total as told when the walk asked for everything; 0: it did not, or was not told
+	Stored   int64       `json:"stored,omitempty"`  // records that the stream has, where that is asked for; 0: not known
+	Sweeps   bool        `json:"sweeps,omitempty"`  // the pass asked for everything, in a stream that sweeps; see Sweep
+	Hidden   int64       `json:"hidden,omitempty"`  // records in quarantine that may be stored ones
+	Prior    int64       `json:"prior,omitempty"`   // the commit that began the walk before, if that one was to be believed, too; see Believed
+	Paged    bool        `json:"paged,omitempty"`   // the last walk that was to be believed had more than one page, or how many it had is not known
+	Had      int64       `json:"had,omitempty"`     // distinct records of the last walk that was to be believed; 0: not known
+	Suspect  WarningCode `json:"suspect,omitempty"` // a page left this warning, so that records may be missing
+	Lacks    int64       `json:"lacks,omitempty"`   // records that the newest walk without a gap did not show, and that a later one may mark
+	Lost     int64       `json:"lost,omitempty"`    // records that a sweep would mark, and a person has to accept
+	Living   int64       `json:"living,omitempty"`  // of how many that the stream has
+	Refuted  int64       `json:"refuted,omitempty"` // passes in a row that ended in a contradiction
 
 	Expect Expectation `json:"expect,omitzero"` // as the last page was asked for with
 }
@@ -196,12 +199,16 @@ func (e Evidence) With(sl *Slice, commit, stored int64, again Redelivered) Evide
 		if sl.Told.Window {
 			before = 0 // one window says nothing of another
 		}
-		prior := e.Prior
-		if sl.From.Done {
+		prior, had, paged := e.Prior, e.Had, e.Paged || e.Pages > 1
+		switch {
+		case e.Pages == 0 && (sl.Partition == "" || !sl.From.Done):
+			paged = true // also where the other lane walked it, or a walk before a reset
+		case e.Pages == 0:
+			had = fewerOf - 1 // see Kept
+		case sl.From.Done && e.Believed():
+			prior, had, paged = e.Pass, e.Distinct(), e.Pages > 1
+		case sl.From.Done:
 			prior = 0
-			if _, sound := e.Sweep(); sound {
-				prior = e.Pass
-			}
 		}
 		// No walk from a mark asks again for what the one before may have passed by, and no window for another one's.
 		unsure := (sl.Told.Partial || sl.Told.Window && !sl.From.Done) && (e.Unsure || e.Records > 0 && e.Doubt() != "")
@@ -210,7 +217,8 @@ func (e Evidence) With(sl *Slice, commit, stored int64, again Redelivered) Evide
 			earlier = e.Walked()
 			earlier.Pages = max(0, earlier.Pages-e.Holes)
 		}
-		e = Evidence{Pass: commit, Earlier: earlier, Before: before, Whole: whole, Refuted: e.Refuted, Window: sl.Told.Window, Unsure: unsure, Prior: prior, Filled: filled, Lacks: e.Lacks}
+		e = Evidence{Pass: commit, Earlier: earlier, Before: before, Whole: whole, Refuted: e.Refuted, Window: sl.Told.Window, Unsure: unsure, Prior: prior, Filled: filled, Lacks: e.Lacks,
+			Had: had, Paged: paged}
 	}
 	if e.Pass == 0 {
 		e.Holes++ // the pages before this one are not known
@@ -239,6 +247,11 @@ func (e Evidence) With(sl *Slice, commit, stored int64, again Redelivered) Evide
 	e.Counted = e.Counted || sl.Told.Counted // the last page leads nowhere, and does not show it
 	e.Open = e.Open || sl.Told.Open
 	e.Unsure = e.Unsure || sl.Told.Unsure
+	for _, w := range sl.Warnings {
+		if w.Code == MaybeOnePage || w.Code == RefusedBeside {
+			e.Suspect = w.Code
+		}
+	}
 	e.Feed = sl.Told.Feed
 	e.Cut, e.Expect = sl.Told.Cut, sl.Told.Expect
 	e.Partial, e.Tied, e.End = sl.Told.Partial, sl.Told.Tie, sl.Told.End
@@ -284,7 +297,7 @@ func (e Evidence) Following(sl *Slice, sweeps bool) Evidence {
 	whole := sweeps && !sl.Told.Partial && !sl.Told.Window
 	e.Sweeps = whole && (e.Sweeps || sl.BeginsPass())
 	if !sweeps {
-		e.Lacks = 0
+		e.Lacks, e.Had, e.Paged = 0, 0, false
 	}
 	for _, r := range sl.Rejected {
 		if e.Sweeps && r.Reason != KeyCollision { // of two with one key, the other one is stored
@@ -294,19 +307,53 @@ func (e Evidence) Following(sl *Slice, sweeps bool) Evidence {
 	return e
 }
 
-// Sweep returns the commit before which a record was seen last that the provider
-// does not have any more, if the pass came to its end and left nothing out; sound
-// reports whether it did.
+// Sweeping reports whether the pass came to its end and left nothing out, so that a sweep may follow.
+func (e Evidence) Sweeping() bool {
+	return e.Sweeps && e.End != "" && !e.Open && e.Pass != 0 && e.Holes == 0 && e.Hidden == 0 && (!e.Counted || e.Again == 0) && e.Strayed == 0
+}
+
+// Believed reports whether a deletion is believed if this walk lacks a record, alone or with another walk.
+func (e Evidence) Believed() bool { return e.Sweeping() && e.Suspicion() == "" }
+
+// Sweep returns the commit before which a record was seen last that the provider does not have any more, as this walk
+// tells, which is [Evidence.Sweeping]; and judged, which is that commit if nothing in the walks before this one counts:
+// by it a walk is found to lack too many, and what it lacks is marked that a person accepted.
 //
 // A record may move between pages unseen: another one takes its place on a numbered page, or an update moves it to the
-// front of a list whose beginning was read. Nothing contradicts, so that two walks in a row must lack it.
+// front of a list whose beginning was read. Nothing contradicts, so that two walks in a row must lack it. A provider
+// that does not say once that there is another page makes one page of several, and one that is out of order makes an
+// empty list of any.
 // After the walk of a feed comes no other one of all, but one that shows what moved.
-func (e Evidence) Sweep() (before int64, sound bool) {
-	sound = e.Sweeps && e.End != "" && !e.Open && e.Pass != 0 && e.Holes == 0 && e.Hidden == 0 && (!e.Counted || e.Again == 0) && e.Strayed == 0
-	if e.Pages > 1 && !e.Feed {
-		return e.Prior, sound
+func (e Evidence) Sweep() (before, judged int64) {
+	before, judged = e.Pass, e.Pass
+	empty := e.Records == 0 && !e.counts() && e.Expect.Zero != ZeroIsFine
+	switch {
+	case e.Feed:
+	case e.Pages > 1:
+		before, judged = e.Prior, e.Prior
+	case e.Paged, empty:
+		before = e.Prior
 	}
-	return e.Pass, sound
+	if e.Suspicion() != "" {
+		before = 0
+	}
+	return before, judged
+}
+
+// Suspicion says why a walk that came to its end may not have all records of the list; "" if nothing says so, or a
+// person expects any number of records. What a page or the number of records tells is held against the last walk that
+// was believed, so that a walk which repeats a suspect one is suspect, too. A page is not where it has no fewer records:
+// many lists have a round number of them for good.
+func (e Evidence) Suspicion() string {
+	switch n := e.Distinct(); {
+	case e.Expect.AnyDrop:
+		return ""
+	case e.farFewer():
+		return e.fewer()
+	case e.Suspect != "" && n < e.Had:
+		return fmt.Sprintf("a page left the warning %s, and an earlier walk had more records", e.Suspect)
+	}
+	return e.bound(e.Had)
 }
 
 // MaySweep reports whether a sweep may mark n records, besides those that were
@@ -345,9 +392,9 @@ func (s *Slice) AsksStored() bool {
 
 // Kept reports whether the evidence is worth storing for a place whose
 // checkpoint is next: most partitions have one short page, with which the next walk
-// is not compared.
+// is not compared, unless it may lack records.
 func (e Evidence) Kept(at Place, next Cursor) bool {
-	return at.Partition == "" || !next.Done || e.Pages > 1 || e.By != "" || e.Distinct() >= fewerOf || e.Expect != (Expectation{}) && e.Records > 0
+	return at.Partition == "" || !next.Done || e.Pages > 1 || e.By != "" || e.Distinct() >= fewerOf || e.Lacks > 0 || (e.Sweeps || e.Paged) && (e.Suspect != "" || !e.Believed()) || e.Expect != (Expectation{}) && e.Records > 0
 }
 
 // Contradiction says what speaks against the pass having delivered all there
@@ -478,8 +525,8 @@ const NoTotal = "no total"
 func (e Evidence) Warnings() (warnings []Warning) {
 	// A list that shrinks is told of once: the next walk is compared with this one.
 	if e.farFewer() {
-		warnings = append(warnings, Warning{FarFewer, fmt.Sprintf("the walk before had %d records, and this one has %d", e.Before, e.Distinct())})
-	} else if text := e.bound(); text != "" {
+		warnings = append(warnings, Warning{FarFewer, e.fewer()})
+	} else if text := e.bound(e.Before); text != "" {
 		warnings = append(warnings, Warning{MaybeOnePage, text})
 	}
 	// Moves and updates during a walk explain a few.

@@ -26,24 +26,29 @@ func (e Evidence) farFewer() bool {
 	return 100*n < (100-drop)*e.Before
 }
 
+func (e Evidence) fewer() string {
+	return fmt.Sprintf("the walk before had %d records, and this one has %d", e.Before, e.Distinct())
+}
+
 // bound says that a walk ended at a number which is a common bound of what a
 // provider gives of a list, however many records there are; "" if it did not, or
-// if the provider told a total, which was held against what came. It is said
-// once: the next walk is compared with this one.
+// if the provider told a total, which was held against what came. An earlier walk
+// had as many as before. As a warning it is said once: the next walk is compared
+// with this one.
 //
 // A list that lost records and ends at a round number is told of from 100 on.
 // One that did not is told of only where its pages end at a power of ten from
 // 1,000 on, which real providers have for a bound: the search of GitHub ends
 // after 1,000 results (https://docs.github.com/en/rest/search/search), a window
 // of Elasticsearch after 10,000 (index.max_result_window).
-func (e Evidence) bound() string {
+func (e Evidence) bound(before int64) string {
 	n := e.Distinct()
 	switch {
 	case e.Partial, e.Window, e.Holes > 0, e.End == EndKnown, e.By != "" && !e.InPages:
 		return ""
-	case !e.Expect.AnyDrop && e.Before >= n+fewerOf && isRound(n):
-		return fmt.Sprintf("exactly %d records came, and the walk before had %d: if that is the most that the provider gives of a list, ask for smaller lists", n, e.Before)
-	case e.Before < n && n >= 1000 && e.Pages > 1 && isPowerOfTen(n):
+	case !e.Expect.AnyDrop && before >= n+fewerOf && isRound(n):
+		return fmt.Sprintf("exactly %d records came, and an earlier walk had %d: if that is the most that the provider gives of a list, ask for smaller lists", n, before)
+	case before < n && n >= 1000 && e.Pages > 1 && isPowerOfTen(n):
 		return fmt.Sprintf("exactly %d records came, and then no more: if that is the most that the provider gives of a list, ask for smaller lists", n)
 	}
 	return ""

@@ -21,7 +21,7 @@ type evidenceLine struct {
 	Again    int64   `json:"again"`    // records whose key came before in the pass
 	Replaced int64   `json:"replaced"` // of these, records with other bytes
 	Strayed  int64   `json:"strayed"`  // of those that came before, records with the same bytes, behind one of their page that had not
-	Lacks    int64   `json:"lacks"`    // stored records that did not come: what the next walk lacks as well is marked as deleted
+	Lacks    int64   `json:"lacks"`    // stored records that did not come, and that a later walk may mark as deleted
 	Total    *int64  `json:"total"`    // that the provider told last; null: none
 	First    *int64  `json:"first_total"`
 	By       *string `json:"total_told_by"`
@@ -77,7 +77,10 @@ func EvidenceWords(stream store.StreamState, lane store.LaneState) string {
 		text += "; nothing was marked as deleted, since " + why
 	}
 	if e.Lacks > 0 {
-		text += fmt.Sprintf("; %s did not come: what the next walk lacks as well is marked as deleted", words.Counted(e.Lacks, "record that is stored", "records that are stored"))
+		text += fmt.Sprintf("; %s did not come", words.Counted(e.Lacks, "record that is stored", "records that are stored"))
+		if e.Believed() {
+			text += ": what the next walk lacks as well is marked as deleted"
+		}
 	}
 	return text
 }
@@ -85,10 +88,13 @@ func EvidenceWords(stream store.StreamState, lane store.LaneState) string {
 // unswept says why a walk that was to sweep, and came to its end, marked nothing; ""
 // if it was free to. See [collection.Evidence.Sweep].
 func unswept(e collection.Evidence) string {
-	_, sound := e.Sweep()
 	switch {
-	case sound, !e.Sweeps, e.End == "":
+	case !e.Sweeps, e.End == "":
 		return ""
+	case e.Believed():
+		return ""
+	case e.Sweeping():
+		return words.Clean(e.Suspicion()) + "; if the list has no more, say so with `expect: {drop: off}`"
 	case e.Holes > 0:
 		return words.Counted(e.Holes, "page was left out", "pages were left out")
 	case e.Hidden > 0:

@@ -21,6 +21,10 @@ func TestWhyAWalkMarkedNothing(t *testing.T) {
 	if got, want := words(lacks), "; 1 record that is stored did not come: what the next walk lacks as well is marked as deleted"; !strings.Contains(got, want) {
 		t.Errorf("a first walk without a record says %q, want %q", got, want)
 	}
+	lacks.Had, lacks.Pages, lacks.Records = 190, 1, 100
+	if got, want := words(lacks), "; nothing was marked as deleted, since exactly 100 records came, and an earlier walk had 190: if that is the most that the provider gives of a list, ask for smaller lists; if the list has no more, say so with `expect: {drop: off}`; 1 record that is stored did not come"; !strings.HasSuffix(got, want) {
+		t.Errorf("a walk that may not have all says %q, want %q at its end", got, want)
+	}
 	details := store.StreamState{Stream: collection.Stream{Name: "notes", Parent: "tickets"}}
 	for unsure, want := range map[bool]string{false: "", true: "notes, newest pass: complete as far as this can tell: no total"} {
 		if got := report.EvidenceWords(details, store.LaneState{Complete: true, Evidence: collection.Evidence{Pages: 1, Unsure: unsure}}); got != want {

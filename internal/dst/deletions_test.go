@@ -116,10 +116,10 @@ func (h *history) tookOfList(s collection.Slice, done collection.Committed, begi
 		return
 	}
 	two := [2]time.Time{d.complete[s.Place][1], h.walks[s.Place]}
-	if done.Evidence.Holes > 0 {
+	if e := done.Evidence; e.Holes > 0 || e.Suspicion() != "" {
 		two[1] = time.Time{}
-	} else if done.Evidence.Pages == 1 {
-		two[0] = two[1] // one page marks what it lacks at once
+	} else if before, _ := e.Sweep(); before == e.Pass {
+		two[0] = two[1] // a list of one page marks what it lacks at once
 	}
 	d.complete[s.Place] = two
 	switch {

@@ -19,22 +19,25 @@ func (s *shelf) sight(records []collection.Record, commit int64) {
 // walk did not show.
 func (s *shelf) sweep(sl *collection.Slice, e collection.Evidence, commit int64) (_ collection.Evidence, next collection.Cursor, marked int) {
 	e = e.Following(sl, s.sweeps)
-	before, sound := e.Sweep()
-	if !sound || !sl.Next.Done || e.Contradiction() != "" {
+	if !e.Sweeping() || !sl.Next.Done || e.Contradiction() != "" {
 		e, next = e.Judged(sl)
 		return e, next, 0
 	}
-	var missing []string
+	before, judged := e.Sweep()
+	var missing, lacking []string
 	earlier := int64(0) // marked in the same pass
 	for key, is := range s.records {
 		switch seen, known := s.seen[key]; {
 		case is.deleted >= max(e.Pass, 1):
 			earlier++
-		case is.deleted == 0 && known && seen < before:
-			missing = append(missing, key)
+		case is.deleted == 0 && known && seen < judged:
+			lacking = append(lacking, key)
+			if seen < before {
+				missing = append(missing, key)
+			}
 		}
 	}
-	lost, living := int64(len(missing)), int64(len(s.keys)-s.deleted)
+	lost, living := int64(len(lacking)), int64(len(s.keys)-s.deleted)
 	if lost > 0 && !collection.MaySweep(lost, earlier, living) {
 		e.Lost, e.Living = lost, living
 	}

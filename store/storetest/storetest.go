@@ -52,6 +52,7 @@ func Test(t *testing.T, open func(t *testing.T) store.Store) {
 		{"I3 what comes again and is fine is not rejected any more", admitted},
 		{"I3 what is deleted keeps its data", buried},
 		{"I3 a complete walk marks what it lacks", swept},
+		{"I3 a walk that may not have all marks nothing", doubted},
 		{"I3 no other walk does", notSwept},
 		{"I3 a record moves between partitions", sweptApart},
 		{"I3 most of a stream is marked by a person", sweepAccepted},

@@ -229,12 +229,12 @@ func (b *batch) move(s *streams.Stream, here *checkpoints.Standing, sl *collecti
 // walk that was complete, the records that it did not show are marked as deleted,
 // unless they are so many that it is the provider that is doubted.
 func (b *batch) sweep(s *streams.Stream, here *checkpoints.Standing, sl *collection.Slice, e collection.Evidence, result *collection.Committed) (collection.Evidence, collection.Cursor, error) {
-	before, sound := e.Sweep()
-	if !sound || !sl.Next.Done || e.Contradiction() != "" {
+	if !e.Sweeping() || !sl.Next.Done || e.Contradiction() != "" {
 		judged, next := e.Judged(sl)
 		return judged, next, nil
 	}
-	w := records.Sweep{Stream: s.ID, Partition: here.Partition, Before: before}
+	before, judged := e.Sweep()
+	w := records.Sweep{Stream: s.ID, Partition: here.Partition, Before: judged}
 	begun := e.Pass
 	var err error
 	if sl.Partition != "" {
@@ -242,7 +242,12 @@ func (b *batch) sweep(s *streams.Stream, here *checkpoints.Standing, sl *collect
 			return e, sl.Next, err
 		}
 	}
-	if e.Lost, e.Living, err = w.Lost(b.tx, begun); err != nil {
+	accepted, err := w.Accepted(b.tx, begun)
+	if err == nil && !accepted {
+		e.Lost, e.Living, err = w.Lost(b.tx, begun)
+		w.Before = before
+	}
+	if err != nil {
 		return e, sl.Next, err
 	}
 	e, next := e.Judged(sl)
@@ -251,7 +256,7 @@ func (b *batch) sweep(s *streams.Stream, here *checkpoints.Standing, sl *collect
 	}
 	marked, err := w.Mark(b.tx, b.last)
 	result.Deleted += marked
-	if e.Lacks = 0; err == nil && before != e.Pass {
+	if e.Lacks = 0; err == nil && w.Before != e.Pass {
 		e.Lacks, err = w.Lacks(b.tx, e.Pass)
 	}
 	return e, next, err

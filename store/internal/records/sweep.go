@@ -65,21 +65,24 @@ const (
 	forget = `DELETE FROM sightings WHERE partition_id = ?1 AND seen < ?2`
 )
 
+// Accepted reports whether a person accepted whatever the sweep marks. It holds for the pass that begun began, if it
+// holds for none yet.
+func (w Sweep) Accepted(t database.Tx, begun int64) (bool, error) {
+	var accepted int64
+	err := t.Row(`SELECT accepted FROM sweeps WHERE stream_id = ?`, w.Stream).Scan(&accepted)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return false, nil
+	case err == nil && accepted == 1:
+		return true, t.Exec(`UPDATE sweeps SET accepted = ? WHERE stream_id = ?`, begun, w.Stream)
+	}
+	return accepted != 0 && accepted == begun, err
+}
+
 // Lost returns how many records the sweep would mark that may not be marked unless
 // a person accepts it, and of how many; 0 if it may. begun is the commit since
-// which what was marked counts, too. What was accepted holds for that pass.
+// which what was marked counts, too.
 func (w Sweep) Lost(t database.Tx, begun int64) (lost, living int64, err error) {
-	var accepted int64
-	err = t.Row(`SELECT accepted FROM sweeps WHERE stream_id = ?`, w.Stream).Scan(&accepted)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return 0, 0, err
-	}
-	if accepted == 1 {
-		return 0, 0, t.Exec(`UPDATE sweeps SET accepted = ? WHERE stream_id = ?`, begun, w.Stream)
-	}
-	if accepted != 0 && accepted == begun {
-		return 0, 0, nil
-	}
 	if err := t.Row(lostQuery, w.Partition, w.Before).Scan(&lost); err != nil || lost == 0 {
 		return 0, 0, err
 	}
