@@ -28,7 +28,7 @@ func statusDetail(s report.Status, now time.Time, columns int, c term.Caps) stri
 	t := term.Table{Head: []string{"  STREAM", "LANE", "RECORDS", "PARTITIONS DONE", "STATE", "SAVED"}, Right: []int{2, 3, 5}, Give: []int{0}, Drop: []int{3, 1}}
 	for _, stream := range s.Streams {
 		for i, lane := range lanesOf(stream) {
-			row := []string{"  " + words.Clean(stream.Name), string(lane.Lane), words.Count(stream.Records), report.PartitionWords(stream, lane), s.LaneWords(stream, lane, now), words.Ago(lane.SavedAt, now)}
+			row := []string{"  " + words.Clean(stream.Name), string(lane.Lane), words.Count(stream.Living()), report.PartitionWords(stream, lane), s.LaneWords(stream, lane, now), words.Ago(lane.SavedAt, now)}
 			if i > 0 {
 				row[0], row[2] = "", ""
 			}

@@ -285,7 +285,7 @@ func TestStatusJSON(t *testing.T) {
 		`"streams":[{"stream":"issues","selected":true,"parent":null,"records":812,"records_deleted":0,"records_quarantined":0,"view":"x_issues",` +
 		`"lanes":[{"lane":"incremental","complete":true,"partitions":0,"partitions_done":0,"complete_as_of":null,"unseen":false,"saved_at":"2026-11-21T11:00:00.000Z","gaps_owed":0,"checkpoint_digest":"7c1e","coverage":null,"evidence":null}]},` +
 		`{"stream":"comments","selected":true,"parent":"issues","records":1175691,"records_deleted":0,"records_quarantined":3,"view":null,` +
-		`"lanes":[{"lane":"incremental","complete":false,"partitions":410,"partitions_done":404,"complete_as_of":null,"unseen":false,"saved_at":"2026-11-21T11:59:56.000Z","gaps_owed":0,"checkpoint_digest":null,"coverage":{"unit":"partitions","planned":812,"at_most":true,"committed":404,"owed":0,"waived":0,"gone":0,"ahead":408},"evidence":null},` +
+		`"lanes":[{"lane":"incremental","complete":false,"partitions":410,"partitions_done":404,"complete_as_of":null,"unseen":false,"saved_at":"2026-11-21T11:59:56.000Z","gaps_owed":0,"checkpoint_digest":null,"coverage":{"unit":"partitions","planned":812,"at_most":true,"committed":404,"quarantined":0,"owed":0,"waived":0,"gone":0,"ahead":408},"evidence":null},` +
 		`{"lane":"backfill","complete":false,"partitions":0,"partitions_done":0,"complete_as_of":null,"unseen":false,"saved_at":null,"gaps_owed":0,"checkpoint_digest":null,"coverage":null,"evidence":null}]}],` +
 		`"provider":{"provider":"acme","learned_per_second":3.5,"ceiling_per_second":4,"breaker":null,"breaker_forced":false,"breaker_opened_by":null,"frozen":false,"held_until":null,"limit":null,"from_shared_pace":false},"metrics":null,"fleet":null}]`
 	texttest.Same(t, "json", string(got), want)

@@ -98,6 +98,7 @@ type Evidence struct {
 	Earlier  Walked      `json:"earlier,omitzero"`   // what the walk had delivered before the pass: from other marks, or in other windows
 	Pages    int64       `json:"pages"`              // delivered
 	Records  int64       `json:"records"`            // delivered, those in quarantine included
+	Rejected int64       `json:"rejected,omitempty"` // of these, records in quarantine
 	Again    int64       `json:"again,omitempty"`    // of these, records whose key the pass had delivered before
 	Replaced int64       `json:"replaced,omitempty"` // of these, records with other bytes,
 	Later    int64       `json:"later,omitempty"`    // and of these, records with a later mark than any on the pages before
@@ -260,6 +261,7 @@ func (e Evidence) With(sl *Slice, commit, stored int64, again Redelivered) Evide
 	}
 	e.Records += int64(len(sl.Records)+len(sl.Rejected)) + sl.Told.Left
 	e.Stored = stored
+	e.Rejected += int64(len(sl.Rejected))
 	if len(sl.Rejected) > 0 {
 		e.Whole = 0 // a record in quarantine is not stored
 	}

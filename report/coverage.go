@@ -9,15 +9,16 @@ import (
 // A Coverage says how much of a lane of a stream is stored, in the unit in which
 // the stream can be counted:
 //
-//	planned = committed + owed + waived + gone + ahead
+//	planned = committed + quarantined + owed + waived + gone + ahead
 //
 // What is not known is null, and never 0. Of a list it is about the newest walk.
 type Coverage struct {
-	Unit      string `json:"unit"`      // partitions, pages or records
-	Planned   *int64 `json:"planned"`   // null: not known
-	AtMost    bool   `json:"at_most"`   // planned and ahead count parents, too, of which no partition may be wanted
-	Committed int64  `json:"committed"` // partitions that were walked to their end; pages or records that are stored
-	Owed      int64  `json:"owed"`      // as gaps; of a list that is counted in records, in pages
+	Unit      string `json:"unit"`        // partitions, pages or records
+	Planned   *int64 `json:"planned"`     // null: not known
+	AtMost    bool   `json:"at_most"`     // planned and ahead count parents, too, of which no partition may be wanted
+	Committed int64  `json:"committed"`   // partitions that were walked to their end; pages or records that are stored
+	Rejected  int64  `json:"quarantined"` // of a list that is counted in records
+	Owed      int64  `json:"owed"`        // as gaps; of a list that is counted in records, in pages
 	Waived    int64  `json:"waived"`
 	Gone      int64  `json:"gone"`
 	Ahead     *int64 `json:"ahead"` // of the checkpoint; null: not known
@@ -30,7 +31,7 @@ func (s Status) CoverageOf(stream store.StreamState, lane store.LaneState) *Cove
 	if stream.Parent != "" {
 		c.Unit, c.Committed = "partitions", lane.Done
 		if parent := s.stream(stream.Parent); !lane.Complete && parent != nil && LaneOf(*parent, lane.Lane).Complete {
-			c.plan(parent.Records - parent.Deleted)
+			c.plan(parent.Living())
 			c.AtMost = c.Planned != nil
 		}
 	} else {
@@ -40,10 +41,10 @@ func (s Status) CoverageOf(stream store.StreamState, lane store.LaneState) *Cove
 		case whole && e.InPages:
 			c.plan(e.Total)
 		case whole && c.Owed+c.Waived+c.Gone > 0:
-			c.Unit, c.Committed, c.Planned = "records", e.Distinct(), &e.Total // how many records a page that is owed has is not known
+			c.Unit, c.Committed, c.Rejected, c.Planned = "records", e.Distinct()-e.Rejected, e.Rejected, &e.Total // how many records a page that is owed has is not known
 			return &c
 		case whole:
-			c.Unit, c.Committed = "records", e.Distinct()
+			c.Unit, c.Committed, c.Rejected = "records", e.Distinct()-e.Rejected, e.Rejected
 			c.plan(e.Total)
 		}
 	}
@@ -96,7 +97,7 @@ func (c *Coverage) count(of int) {
 	}
 }
 
-func (c *Coverage) accounted() int64 { return c.Committed + c.Owed + c.Waived + c.Gone }
+func (c *Coverage) accounted() int64 { return c.Committed + c.Rejected + c.Owed + c.Waived + c.Gone }
 
 // plan says how much there is in all, unless more than that is accounted for: then
 // the provider, or the parents, changed since.
@@ -126,7 +127,7 @@ func (c *Coverage) Words() string {
 	for _, part := range []struct {
 		n    int64
 		what string
-	}{{c.Owed, owed}, {c.Waived, " waived"}, {c.Gone, " gone"}} {
+	}{{c.Rejected, " in quarantine"}, {c.Owed, owed}, {c.Waived, " waived"}, {c.Gone, " gone"}} {
 		if part.n > 0 {
 			text += ", " + words.Count(part.n) + part.what
 		}

@@ -34,6 +34,8 @@ func TestCoverage(t *testing.T) {
 	inPages.InPages, inPages.Total = true, 10
 	fewer := told
 	fewer.Total = 30
+	rejected := told
+	rejected.Rejected = 1
 	mark := told
 	mark.Partial = true
 	for _, test := range []struct {
@@ -49,6 +51,8 @@ func TestCoverage(t *testing.T) {
 		{"partitions, the pass is over", details, parents(true), store.LaneState{Done: 5, Complete: true}, "5 of 8 partitions committed, 1 owed, 1 waived, 1 gone, 0 ahead"},
 		{"a list of records", other, parents(true), store.LaneState{Evidence: told}, "40 of 100 records committed, 60 ahead"},
 		{"a list of records, and a page is owed", list, parents(true), store.LaneState{Evidence: told}, "40 of 100 records committed, 1 pages owed; how much is ahead is not known"},
+		{"a list of records, and one is in quarantine", other, parents(true), store.LaneState{Evidence: rejected}, "39 of 100 records committed, 1 in quarantine, 60 ahead"},
+		{"and its end is reached", other, parents(true), store.LaneState{Complete: true, Evidence: rejected}, "39 of 40 records committed, 1 in quarantine, 0 ahead"},
 		{"a list of pages", list, parents(true), store.LaneState{Evidence: inPages}, "4 of 10 pages committed, 1 owed, 5 ahead"},
 		{"a list without a total", other, parents(true), store.LaneState{Evidence: collection.Evidence{Pages: 4}}, "4 pages committed; how much is ahead is not known"},
 		{"a list without a total, at its end", other, parents(true), store.LaneState{Complete: true, Evidence: collection.Evidence{Pages: 4}}, "4 of 4 pages committed, 0 ahead"},
@@ -63,7 +67,7 @@ func TestCoverage(t *testing.T) {
 		if got := c.Words(); got != test.want {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)
 		}
-		if c != nil && c.Ahead != nil && *c.Planned != c.Committed+c.Owed+c.Waived+c.Gone+*c.Ahead {
+		if c != nil && c.Ahead != nil && *c.Planned != c.Committed+c.Rejected+c.Owed+c.Waived+c.Gone+*c.Ahead {
 			t.Errorf("%s: %+v does not add up", test.name, c)
 		}
 	}

@@ -38,7 +38,7 @@ func (e Explanation) Left() *workLeft {
 			if parent == nil || !LaneOf(*parent, lane).Complete {
 				return nil
 			}
-			l.Requests += max(0, parent.Records-parent.Deleted-own.Done)
+			l.Requests += max(0, parent.Living()-own.Done)
 			l.Lists = l.Lists || s.Role != collection.Detail
 		}
 	}

@@ -136,7 +136,7 @@ func parentsAhead(e Explanation, s collection.Stream, at store.LaneState, lane c
 	}
 	n, some := wanted[s.Name]
 	if !some {
-		n = max(0, parent.Records-parent.Deleted)
+		n = max(0, parent.Living())
 	}
 	if !at.Complete {
 		n = max(0, n-at.Done)

@@ -462,6 +462,9 @@ type StreamState struct {
 	Lanes       []LaneState
 }
 
+// Living returns how many records the stream has that are not deleted.
+func (s StreamState) Living() int64 { return s.Records - s.Deleted }
+
 // A LaneState describes one lane of a stream.
 type LaneState struct {
 	Lane       collection.Lane

@@ -213,6 +213,7 @@ func (b *batch) move(s *streams.Stream, here *checkpoints.Standing, sl *collecti
 	}
 	evidence := here.At.Evidence.With(sl, b.last, stored, n.Redelivered).Following(sl, s.Sweeps)
 	evidence.Moved += n.Unproven
+	evidence.Rejected += int64(result.Rejected - len(sl.Rejected)) // those that the store found, too
 	var err error
 	if next.Evidence, next.Cursor, err = b.sweep(s, here, sl, evidence, result); err != nil {
 		return next, err
