@@ -80,6 +80,35 @@ func TestView(t *testing.T) {
 	}
 }
 
+// TestViewOfLargeIntegers: an integer that SQLite has none for is text with all its digits; all other numbers are numbers.
+func TestViewOfLargeIntegers(t *testing.T) {
+	values := []string{`1`, `-9223372036854775808`, `9223372036854775807`, `9223372036854775808`, `18446744073709551615`, ` -9223372036854775809 `, strings.Repeat("1", 400), `1.5`, `1e3`, `1e400`, `"18446744073709551616"`, `[18446744073709551615]`}
+	var records []string
+	for _, v := range values {
+		records = append(records, `{"n": `+v+`, "it's": `+v+`}`)
+	}
+	db, view := viewed(t, "acme", "numbers", records...)
+	want := strings.Fields(`integer:1 integer:-9223372036854775808 integer:9223372036854775807 text:9223372036854775808 text:18446744073709551615 text:-9223372036854775809 text:` +
+		strings.Repeat("1", 400) + ` real:1.5 real:1000.0 real:Inf text:18446744073709551616 text:[18446744073709551615]`)
+	for _, column := range []string{"n", "it's"} {
+		var got []string
+		rows, err := db.Query(`SELECT typeof("` + column + `") || ':' || "` + column + `" FROM "` + view + `" ORDER BY CAST(_key AS INTEGER)`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			var s string
+			if err := rows.Scan(&s); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, s)
+		}
+		if err := rows.Err(); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %q, %v, want %q", column, got, err, want)
+		}
+	}
+}
+
 func TestViewBeforeFirstRecord(t *testing.T) {
 	db, view := viewed(t, "acme", "issues")
 	want := []string{"_key", "_partition", "_committed_at", "_run", "_deleted_at", "_data"}

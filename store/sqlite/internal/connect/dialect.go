@@ -22,6 +22,15 @@ var dialect = database.Dialect{
 	},
 }
 
+// exact returns the expression for the value at a path of r.data. An integer that SQLite has no integer for is text, with
+// all its digits: as a number it would be a floating-point one. Two values make an array of the digits, twice; versions
+// of SQLite that read these views may be too old for an operator that keeps them.
+func exact(path string) string {
+	value := `json_extract(r.data, ` + path + `)`
+	both := `json_extract(r.data, ` + path + `, ` + path + `)`
+	return `CASE WHEN typeof(` + value + `) = 'real' AND json_type(r.data, ` + path + `) = 'integer' THEN substr(` + both + `, 2, (length(` + both + `) - 3) / 2) ELSE ` + value + ` END`
+}
+
 // field returns the expression for a field of r.data. A path in quotes
 // finds plain names. SQLite's paths have no reliable way to write quotes,
 // backslashes and control characters, and before 3.45 they find no name that a
@@ -36,7 +45,7 @@ func field(name string, escaped bool) string {
 	})
 	value := `(SELECT value FROM json_each(r.data) WHERE key = CAST(x'` + hex.EncodeToString([]byte(name)) + `' AS TEXT))`
 	if plain {
-		value = `json_extract(r.data, '$."` + strings.ReplaceAll(name, "'", "''") + `"')`
+		value = exact(`'$."` + strings.ReplaceAll(name, "'", "''") + `"'`)
 	}
 	return `CASE WHEN json_valid(r.data) THEN ` + value + ` END`
 }
