@@ -48,7 +48,7 @@ func (w *walk) fetch(ctx context.Context, token string) (*paging.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &paging.Page{Header: resp.Header, Clock: clock, Open: w.st.Format.IsRows() && w.st.Format.Archive == "" && openEnd(resp)}
+	p := &paging.Page{Header: resp.Header, Clock: clock, List: w.st.Records.Path, Open: w.st.Format.IsRows() && w.st.Format.Archive == "" && openEnd(resp)}
 	switch stop := w.lacking(resp, token); {
 	case stop != nil && token != "" && w.c.behindLast(collection.Response{Stream: w.at.Stream, Status: resp.StatusCode, Body: body}):
 		p.NotThere = true

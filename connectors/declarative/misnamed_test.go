@@ -108,12 +108,13 @@ func TestNextPageAtAWrongPath(t *testing.T) {
 		{"cursor: what holds it says no", wiki, []string{list(1, 50, `,"continue":{"rvcontinue":"","more":false,"left":0,"also":[]}`)}, 50, ""},
 		{"cursor: a name of the provider that is no name", wiki, []string{list(1, 50, `,"continue":{"a\u001b[31m b":"x"}`)}, 0, "`continue` has no `apcontinue`, but it has `…`, which may lead to the next page: correct the path in `page`"},
 		{"cursor: beside it is what leads back", "{cursor: {from: meta.next_token, param: c, optional: true}}", []string{list(1, 50, `,"meta":{"result_count":50,"previous_token":"x"}`)}, 50, ""},
-		{"cursor: another next beside it", "{cursor: {from: meta.next, param: c, optional: true}}", []string{list(1, 50, `,"meta":{"nextCursor":"x"}`)}, 0, "`meta` has no `next`, but it has `nextCursor`, which may lead to the next page: correct the path in `page`"},
-		{"cursor: another next on the page, which looks full", "{cursor: {from: next, param: c, optional: true}}", []string{list(1, 50, `,"nextPageToken":"x"`)}, 0, "the page has no `next`, but it looks full (50 records) and has `nextPageToken`, which may lead to the next page: correct the path in `page`"},
+		{"cursor: another next beside it", "{cursor: {from: meta.next, param: c, optional: true}}", []string{list(1, 50, `,"meta":{"nextCursor":"x"}`)}, 0, "the page has no `meta.next`, but `meta.nextCursor` seems to lead to another page: page: {cursor: {from: meta.nextCursor, param: c}}"},
+		{"cursor: another next on the page, which looks full", "{cursor: {from: next, param: c, optional: true}}", []string{list(1, 50, `,"nextPageToken":"x"`)}, 0, "the page has no `next`, but `nextPageToken` seems to lead to another page: page: {cursor: {from: nextPageToken, param: c}}"},
+		{"cursor: another next of no usual name on the page, which looks full", "{cursor: {from: next, param: c, optional: true}}", []string{list(1, 50, `,"nextOffset":50`)}, 0, "the page has no `next`, but it looks full (50 records) and has `nextOffset`, which may lead to the next page: correct the path in `page`"},
 		{"cursor: the next synchronization", "{cursor: {from: nextPageToken, param: c, optional: true}}", []string{list(1, 50, `,"nextSyncToken":"x"`)}, 50, ""},
 		{"next url: beside it are links that lead elsewhere", "{next_url: {path: links.next, optional: true}}", []string{list(1, 50, `,"links":{"self":"?a","first":"?a","last":"?b","prev":null}`)}, 50, ""},
 		{"next url: beside it are cursors", "{next_url: {path: paging.next, optional: true}}", []string{list(1, 50, `,"paging":{"cursors":{"before":"a","after":"b"},"previous":"?a"}`)}, 50, ""},
-		{"next url: under another name", "{next_url: {path: links.nxt, optional: true}}", []string{list(1, 50, `,"links":{"self":"?a","next":"?b"}`)}, 0, "`links` has no `nxt`, but it has `next`, which may lead to the next page: correct the path in `page`"},
+		{"next url: under another name", "{next_url: {path: links.nxt, optional: true}}", []string{list(1, 50, `,"links":{"self":"?a","next":"?b"}`)}, 0, "the page has no `links.nxt`, but `links.next` seems to lead to another page: page: {next_url: links.next}"},
 
 		{"cursor: of another case on a short page", "{cursor: {from: meta.endcursor, param: c, optional: true}}", []string{list(1, 7, `,"meta":{"endCursor":"x"}`)}, 0, "the page has no `meta.endcursor`, but it has `meta.endCursor`: a path has the letters of the name, large and small; correct it in `page`"},
 		{"cursor: below a name of another case", "{cursor: {from: pageinfo.endCursor, param: c, optional: true}}", []string{list(1, 7, `,"pageInfo":{"endCursor":"x"}`)}, 0, "the page has no `pageinfo.endCursor`, but it has `pageInfo.endCursor`: a path has the letters of the name, large and small; correct it in `page`"},
@@ -128,6 +129,7 @@ func TestNextPageAtAWrongPath(t *testing.T) {
 		{"next url: absent on a later page", url, []string{list(1, 50, `,"next":"?b"`), list(51, 100, "")}, 100, ""},
 		{"next url: the long form", "{next_url: {path: next}}", []string{list(1, 50, `,"next":"?b"`), list(51, 100, "")}, 100, ""},
 		{"next url: the long form, absent", "{next_url: {path: next}}", []string{list(1, 100, "")}, 0, fmt.Sprintf(inURL, 100)},
+		{"next url: absent, at a path that YAML wants in quotes", `{next_url: '@odata\.nextLink'}`, []string{list(1, 100, "")}, 0, `the page has no ` + "`@odata\\.nextLink`" + `, but it looks full (100 records); if this API leaves it out on the last page: next_url: {path: '@odata\.nextLink', optional: true}`},
 		{"next url: optional", "{next_url: {path: next, optional: true}}", []string{list(1, 100, "")}, 100, ""},
 	}
 	for _, test := range tests {

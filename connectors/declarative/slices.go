@@ -7,6 +7,7 @@ import (
 	"iter"
 	"net/http"
 	"slices"
+	"strings"
 
 	"collect/collection"
 	"collect/connectors/declarative/internal/compile"
@@ -252,10 +253,11 @@ func (w *walk) storable(token string) error {
 // it is not: by its Link to the next one, or by as many records as the query asks
 // for.
 func (w *walk) end(p *paging.Page, next string) error {
-	_, byHeader := w.st.Page.(paging.ByHeader)
+	links, byHeader := w.st.Page.(paging.ByHeader)
+	silent := byHeader && !(p.First && strings.EqualFold(links.Rel, "next")) // a later page came by a link, and others than next may lead backwards
 	_, one := w.st.Page.(paging.OnePage)
 	capped := w.st.Windows != nil && w.st.Windows.Full(len(p.Elements)) // it is halved, and the rest asked for
-	if next != "" || byHeader || p.Reached || capped || w.st.Role == collection.Detail || len(p.Elements) == 0 && !one {
+	if next != "" || silent || p.Reached || capped || w.st.Role == collection.Detail || len(p.Elements) == 0 && !one {
 		return nil
 	}
 	if one && !paging.TellsAll(p, w.st.Total) {
@@ -263,7 +265,7 @@ func (w *walk) end(p *paging.Page, next string) error {
 			return paging.BadPage("%d records came, exactly as many as `%s` asks for, but `page` says that the list is one page: say with `page` how to read the next one", p.Had(), name)
 		}
 	}
-	if name := paging.SaysMore(p.Body, w.st.Records.Path); name != "" {
+	if name := paging.SaysMore(p.Body, w.st.Records.Path); name != "" && !(byHeader && name == "more") {
 		return paging.BadPage("`%s` is true, so there is another page, but `page` in the connector file does not find it: correct `page`", name)
 	}
 	if link, _ := paging.LinkTarget(p.Header.Values("Link"), "next"); link != "" {

@@ -28,7 +28,7 @@ var Wrappers = []string{"", "meta", "pagination", "paging", "page", "_meta"}
 var Mores = []string{"has_more", "hasMore", "more", "has_next_page", "hasNextPage"}
 
 // NextURLs are the paths of the address of the next page.
-var NextURLs = []string{"next", "links.next", "_links.next.href", "paging.next", "pagination.next", "pagination.next_url", "next_page_url", "next_url", "meta.next", `@odata\.nextLink`, "nextRecordsUrl"}
+var NextURLs = []string{"next", "links.next", "_links.next.href", "paging.next", "pagination.next", "pagination.next_url", "next_page_url", "next_url", "meta.next", `@odata\.nextLink`, "nextLink", "nextRecordsUrl"}
 
 // A Token is the path of the token of the next page, and the parameter that takes it.
 type Token struct{ Path, Param string }
@@ -37,7 +37,7 @@ type Token struct{ Path, Param string }
 // comes last.
 var NextTokens = []Token{
 	{"next_cursor", "cursor"}, {"nextCursor", "cursor"}, {"meta.next_cursor", "cursor"}, {"pagination.next_cursor", "cursor"},
-	{"response_metadata.next_cursor", "cursor"}, {"nextPageToken", "pageToken"}, {"next_page_token", "page_token"},
+	{"response_metadata.next_cursor", "cursor"}, {"nextPageToken", "pageToken"}, {"next_page_token", "page_token"}, {"nextToken", "nextToken"},
 	{"meta.next_token", "pagination_token"}, {"paging.cursors.after", "after"}, {"paging.next.after", "after"}, {"cursor", "cursor"}, {"next", "cursor"},
 }
 

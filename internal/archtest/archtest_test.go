@@ -79,7 +79,7 @@ var rules = archtest.Rules{
 		"connectors/declarative/internal/compile":  {"collection", "connectors/declarative/internal/answer", "connectors/declarative/internal/language", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging", "connectors/declarative/internal/request", "connectors/declarative/internal/since", "connectors/declarative/internal/windows", "connectors/usual", "internal/jq", "internal/lazy", "internal/similar", "connectors/signing", "internal/yamlfile"},
 		"connectors/declarative/internal/language": {"collection", "connectors/declarative/internal/notation", "connectors/declarative/internal/since", "connectors/declarative/internal/windows", "connectors/signing", "internal/lazy", "internal/yamlfile"},
 		"connectors/declarative/internal/notation": {"collection", "internal/yamlfile"},
-		"connectors/declarative/internal/paging":   {"collection", "connectors/declarative/internal/notation", "connectors/usual", "internal/lazy"},
+		"connectors/declarative/internal/paging":   {"collection", "connectors/declarative/internal/notation", "connectors/usual", "internal/lazy", "internal/yamlfile"},
 		"connectors/declarative/internal/request":  {"collection", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging"},
 		"connectors/declarative/internal/windows":  {"collection", "connectors/declarative/internal/paging", "connectors/declarative/internal/since"},
 		"connectors/declarative/internal/since":    {"collection", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging"},

@@ -187,6 +187,9 @@ func (c *checker) page(key yamlfile.Scalar, spec language.StreamSpec, st *Stream
 	set(p.None.Value, paging.OnePage{Detail: st.Role == collection.Detail})
 	if p.LinkHeader.Set {
 		c.need(p.At, "link_header", p.LinkHeader)
+		if text := p.LinkHeader.Text; text == "true" || text == "false" {
+			c.Fail(p.LinkHeader.At, "this must be the relation of the link to the next page, such as next", "")
+		}
 		set(true, paging.ByHeader{Rel: p.LinkHeader.Text})
 	}
 	if s := p.NextURL; s != nil {

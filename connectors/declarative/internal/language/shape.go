@@ -306,7 +306,7 @@ func (*pageSpec) Refine(k yamlfile.Keywords) {
 		ways = append(ways, yamlfile.Given(way))
 	}
 	k["oneOf"] = ways
-	k.Set("link_header", yamlfile.NonEmpty(yamlfile.Keywords{"type": yamlfile.Single()}))
+	k.Set("link_header", yamlfile.NonEmpty(yamlfile.Keywords{"type": yamlfile.Single(), "not": yamlfile.OneOf("true", "false")}))
 }
 
 func (*nextURLSpec) Refine(k yamlfile.Keywords) {

@@ -52,7 +52,7 @@ func (b ByContinue) Next(p *Page, _ string) (string, error) {
 		if !b.Whole(p) {
 			return "", BadPage("the answer has neither `%s`, which leads on, nor `%s`, which says that the page is complete", b.From.Text, b.Complete.Text)
 		}
-		return "", p.ends(b.From, true, "")
+		return "", p.ends(b.From, true, "", "")
 	case !object.IsObject():
 		return "", BadPage("the value at `%s` is not an object", b.From.Text)
 	}

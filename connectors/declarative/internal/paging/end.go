@@ -9,6 +9,7 @@ import (
 
 	"collect/connectors/declarative/internal/notation"
 	"collect/internal/lazy"
+	"collect/internal/yamlfile"
 )
 
 // ends returns nil if p is the last page of a walk, in which there is nothing to
@@ -21,14 +22,23 @@ import (
 //     names it after what it lists: {"continue": {"rvcontinue": "…"}}.
 //   - The first page of a walk looks full. For an API that ends without a word
 //     the file says that the path is optional; remedy is how.
+//   - A member elsewhere leads on: see [Page.leads].
 //
-// Once a walk is on a later page, the path led there.
-func (p *Page) ends(at notation.Path, optional bool, remedy string) error {
+// Once a walk is on a later page, the path led there. param is the parameter that takes
+// the token at the path; "" if the file names none.
+func (p *Page) ends(at notation.Path, optional bool, remedy, param string) error {
 	if !at.Absent(p.Body) {
 		return nil
 	}
-	if is := OtherCase(at, p.Body); is != "" {
+	switch is := Meant(at, p.Body); {
+	case is == "":
+	case strings.EqualFold(is, at.Text):
 		return BadPage("the page has no `%s`, but it has `%s`: a path has the letters of the name, large and small; correct it in `page`", at.Text, is)
+	default:
+		return BadPage("the page has no `%s`, but it has a member of that whole name: a dot inside a name has a backslash in front; write %s in `page`", at.Text, yamlfile.Quote(is))
+	}
+	if err := p.astray("the page has no `"+at.Text+"`", param); err != nil {
+		return err
 	}
 	holder, names := beside(at, p.Body)
 	full := p.First && isRound(len(p.Elements))

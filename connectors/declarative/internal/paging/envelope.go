@@ -21,7 +21,7 @@ func SaysMore(body []byte, records notation.Path) (name string) {
 	if body == nil {
 		return ""
 	}
-	inEnvelope(body, records, func(key, value gjson.Result) bool {
+	inEnvelope(body, records, func(_ holder, key, value gjson.Result) bool {
 		if value.Type == gjson.True && slices.Contains(usual.Mores, key.Str) {
 			name = key.Str
 		}
@@ -33,7 +33,7 @@ func SaysMore(body []byte, records notation.Path) (name string) {
 // LeadsOn returns the name of a member of the envelope of a list that leads to
 // another page, or says that there is one; "" if there is none.
 func LeadsOn(body []byte, records notation.Path) (name string) {
-	inEnvelope(body, records, func(key, value gjson.Result) bool {
+	inEnvelope(body, records, func(_ holder, key, value gjson.Result) bool {
 		if leadingOn().MatchString(key.Str) && !leadingAway().MatchString(key.Str) && hasValue(value) {
 			name = "…"
 			if plainName().MatchString(key.Str) {
@@ -45,33 +45,46 @@ func LeadsOn(body []byte, records notation.Path) (name string) {
 	return name
 }
 
+// A holder is an object of an envelope, and its path; "" is the body.
+type holder struct {
+	gjson.Result
+	at    string
+	pages bool // it says how the list goes on, and nothing else
+}
+
+// below returns the path of a member of h.
+func (h holder) below(name string) string {
+	return strings.TrimPrefix(h.at+"."+pathTo(name), ".")
+}
+
 // inEnvelope calls see with the members of the envelope of a list, and of the
 // objects in it that say how it goes on, until it returns false. An envelope is the
 // body, and the object that the list stands in.
-func inEnvelope(body []byte, records notation.Path, see func(key, value gjson.Result) bool) {
+func inEnvelope(body []byte, records notation.Path, see func(in holder, key, value gjson.Result) bool) {
 	if !records.Set || body[0] != '{' {
 		return
 	}
 	on := true
-	look := func(object gjson.Result, list string) {
+	look := func(object holder, list string) {
 		object.ForEach(func(key, value gjson.Result) bool {
 			switch {
 			case key.Str == list:
 			case slices.Contains(holders, key.Str) && value.IsObject():
+				inner := holder{value, object.below(key.Str), true}
 				value.ForEach(func(key, value gjson.Result) bool {
-					on = see(key, value)
+					on = see(inner, key, value)
 					return on
 				})
 			default:
-				on = see(key, value)
+				on = see(object, key, value)
 			}
 			return on
 		})
 	}
-	object, last := notation.Parse(body), len(records.Steps)-1
+	object, last := holder{Result: notation.Parse(body)}, len(records.Steps)-1
 	look(object, records.Steps[0])
 	for _, step := range records.Steps[:last] {
-		object = object.Get(gjson.Escape(step))
+		object = holder{object.Get(gjson.Escape(step)), object.below(step), false}
 	}
 	if on && last > 0 && object.IsObject() {
 		look(object, records.Steps[last])

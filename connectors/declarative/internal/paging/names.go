@@ -76,10 +76,14 @@ func ListNames(body []byte, records notation.Path) string {
 	return "; the page has lists of objects at " + strings.Join(names, ", ")
 }
 
-// OtherCase returns the path at which doc has a value, if it differs from p in small
-// and large letters alone; "" if there is none.
-func OtherCase(p notation.Path, doc []byte) string {
+// Meant returns the path at which doc has a value, if it differs from p in small and
+// large letters alone, or in the backslashes in front of the dots of one name; "" if
+// there is none.
+func Meant(p notation.Path, doc []byte) string {
 	object, steps := notation.Parse(doc), make([]string, len(p.Steps))
+	if whole := strings.Join(p.Steps, "."); len(p.Steps) > 1 && plainName().MatchString(whole) && hasValue(object.Get(gjson.Escape(whole))) {
+		return pathTo(whole)
+	}
 	for i, step := range p.Steps {
 		next, name := object.Get(gjson.Escape(step)), step
 		if !next.Exists() && object.IsObject() {
@@ -98,10 +102,9 @@ func OtherCase(p notation.Path, doc []byte) string {
 	return ""
 }
 
-// besides names the path that differs from p in small and large letters alone, behind
-// a message.
+// besides names the path that [Meant] returns, behind a message.
 func besides(p notation.Path, doc []byte) string {
-	if at := OtherCase(p, doc); at != "" {
+	if at := Meant(p, doc); at != "" {
 		return "; the page has `" + at + "`"
 	}
 	return ""

@@ -6,18 +6,20 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/connectors/declarative/internal/notation"
 )
 
 // A Page is a response whose body was found to be JSON.
 type Page struct {
 	Header   http.Header
-	Clock    time.Time // of the provider, when the page was asked for; zero: not known
-	First    bool      // of a walk: no page before it led here
-	Body     []byte    // nil if the response had none
-	Elements [][]byte  // of the array of records, as they were sent; parts of Body
-	Deleted  []bool    // of each of Elements: it says that its record was deleted; nil: none does
-	Last     []byte    // the last element that is an object
-	Single   bool      // the page is one object, the detail of a parent, and no list
+	Clock    time.Time     // of the provider, when the page was asked for; zero: not known
+	First    bool          // of a walk: no page before it led here
+	Body     []byte        // nil if the response had none
+	Elements [][]byte      // of the array of records, as they were sent; parts of Body
+	Deleted  []bool        // of each of Elements: it says that its record was deleted; nil: none does
+	Last     []byte        // the last element that is an object
+	List     notation.Path // where the file says that the records are
+	Single   bool          // the page is one object, the detail of a parent, and no list
 	Warnings []collection.Warning
 
 	Digest      string   // of its rows, if Elements are some of many

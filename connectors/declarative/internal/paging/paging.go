@@ -18,6 +18,7 @@ import (
 
 	"collect/collection"
 	"collect/connectors/declarative/internal/notation"
+	"collect/internal/yamlfile"
 )
 
 // A Kind is how a provider cuts a list into pages. The token of a page is
@@ -153,6 +154,9 @@ func (b ByHeader) Next(p *Page, _ string) (string, error) {
 	if next, _ := LinkTarget(links, "next"); target == "" && p.First && next != "" {
 		return "", BadPage("the Link header has rel=next and no rel=%s: correct `link_header`", b.Rel)
 	}
+	if target == "" && strings.EqualFold(b.Rel, "next") && p.noLinks() {
+		return "", p.astray("the answer has no Link to another page", "")
+	}
 	return target, nil
 }
 
@@ -173,7 +177,7 @@ func (b ByURL) Next(p *Page, _ string) (string, error) {
 	}
 	token, err := tokenAt(b.At, p.Body)
 	if err == nil && token == "" {
-		err = p.ends(b.At, b.Optional, "next_url: {path: "+b.At.Text+", optional: true}")
+		err = p.ends(b.At, b.Optional, "next_url: "+yamlfile.Flow(yamlfile.Map{{Key: "path", Value: b.At.Text}, {Key: "optional", Value: true}}), "")
 	}
 	return token, err
 }
@@ -213,7 +217,7 @@ func (b ByCursor) Next(p *Page, _ string) (string, error) {
 	case b.More.Set:
 		err = BadPage("`%s` says that there is more, but there is no cursor at `%s`", b.More.Text, b.From.Text)
 	default:
-		err = p.ends(b.From, b.Optional, "optional: true")
+		err = p.ends(b.From, b.Optional, "optional: true", cmp.Or(b.Param, inPlace))
 	}
 	if b.AsJSON && token != "" {
 		token = b.From.In(p.Body).Raw
@@ -236,8 +240,11 @@ func (b ByCursor) fromHeader(p *Page) (string, error) {
 		return "", BadPage("the header %s is not UTF-8 text", b.Header)
 	case token == "" && b.More.Set:
 		return "", BadPage("`%s` says that there is more, but there is no cursor in the header %s", b.More.Text, b.Header)
-	case len(values) == 0 && p.First && isRound(len(p.Elements)) && !b.Optional:
+	case len(values) == 0 && p.leads() == nil && p.First && isRound(len(p.Elements)) && !b.Optional:
 		return "", BadPage("the answer has no header %s, but the page looks full (%d records)%s; if this API leaves it out on the last page: optional: true", b.Header, len(p.Elements), headersLeadingOn(p.Header))
+	}
+	if len(values) == 0 {
+		return "", p.astray("the answer has no header "+b.Header, b.Param)
 	}
 	return token, nil
 }
