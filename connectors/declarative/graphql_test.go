@@ -102,7 +102,7 @@ func TestGraphQLPagesThatAreNone(t *testing.T) {
 		`{"data":{"repo":{"things":{` + nodes + `}}}}`: "`data.repo.things.pageInfo.hasNextPage` is neither true nor false",
 		`{"data":{"repo":{"things":{` + nodes + `,"pageInfo":{"hasNextPage":true,"endCursor":null}}}}}`:                "there is no cursor at `data.repo.things.pageInfo.endCursor`",
 		`{"data":{"repo":{"things":{` + nodes + `,"pageInfo":{"hasNextPage":true,"endCursor":"s3cr3t\u002dkey"}}}}}`:   "contains the credential",
-		`{"data":{"repo":{"things":{` + nodes + `,"pageInfo":{"hasNextPage":true,"endCursor":"after-this"}}}}}`:        "the same cursor came twice",
+		`{"data":{"repo":{"things":{` + nodes + `,"pageInfo":{"hasNextPage":true,"endCursor":"after-this"}}}}}`:        "the page names itself as the next one",
 		`{"data":{"repo":{"things":{` + nodes + `,"pageInfo":{"hasNextPage":true,"endCursor":"x","endCursor":"y"}}}}}`: "`data.repo.things.pageInfo.endCursor` twice",
 		`{"data":{"repo":{"things":{"nodes":[],"pageInfo":{"hasNextPage":true,"endCursor":{"id":1}}}}}}`:               "is neither text nor a number",
 		`{"data":{"repo":{"things":{"nodes":{"id":1},"pageInfo":{"hasNextPage":false}}}}}`:                             "`data.repo.things.nodes` is an object, not an array",

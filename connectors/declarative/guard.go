@@ -16,6 +16,7 @@ import (
 type guard struct {
 	seed  maphash.Seed
 	limit collection.Limits
+	from  string // the token that the walk begins with
 
 	seen  map[uint64]struct{} // hashes of the last tokens, at most mostSeen
 	mark  uint64              // a token that is moved up less and less often: finds circles of any length (Brent, 1980)
@@ -24,6 +25,9 @@ type guard struct {
 
 	digest  uint64 // of the records of the page before
 	without int    // pages in a row without a new record
+	heeded  int    // pages that came by a token, and differ from the one before
+
+	stuck error // why nothing behind the last page, which is stored, can be asked for; nil: it can
 }
 
 // mostSeen bounds the memory for tokens, at about 2 MiB.
@@ -38,7 +42,7 @@ func newGuard(limit collection.Limits) *guard {
 // reset starts over at token: in a walk that is anchored anew, the same page
 // numbers follow.
 func (g *guard) reset(token string) {
-	*g = guard{seed: g.seed, limit: g.limit, seen: map[uint64]struct{}{}, power: 1}
+	*g = guard{seed: g.seed, limit: g.limit, from: token, seen: map[uint64]struct{}{}, power: 1}
 	g.again(token)
 }
 
@@ -59,7 +63,7 @@ func (g *guard) again(token string) bool {
 }
 
 // check judges the page p at token, with next the token after it, and returns
-// the token to go on with.
+// the token to go on with. If nothing can be had with it, stuck says why.
 func (g *guard) check(p *paging.Page, st *compile.Stream, token, next string) (string, error) {
 	digest := g.digestOf(p.Overlapped, p.Elements)
 	if p.Digest != "" {
@@ -72,6 +76,9 @@ func (g *guard) check(p *paging.Page, st *compile.Stream, token, next string) (s
 		g.without++
 	default:
 		g.digest, g.without = digest, 0
+		if token != "" {
+			g.heeded++
+		}
 	}
 	if pg, ok := st.Page.(paging.Counted); ok && g.without > 0 && len(p.Elements) > 0 {
 		// We counted on, and not the provider: what should be here was never
@@ -95,12 +102,41 @@ func (g *guard) check(p *paging.Page, st *compile.Stream, token, next string) (s
 		return "", noProgress("%d pages in a row have no records, and each leads to another one%s", g.without, paging.ListNames(p.Body, st.Records.Path))
 	}
 	if g.again(next) {
-		if asked := st.Page.Ask(next); len(asked) > 0 {
-			return "", noProgress("the same cursor came twice, so that the walk would go in circles: %s", unheeded(asked[0]))
-		}
-		return "", noProgress("the same link to the next page came twice, so that the walk would go in circles")
+		return g.circle(st, token, next)
 	}
 	return next, nil
+}
+
+// circle returns where a walk stands behind the page at token that leads to next, a page
+// that was asked for before. A page that names itself is stored, and the walk stands at
+// it: the provider may lead on from there later. A walk that begins at it does not store
+// it again, which would end the gap there and open another one in each run.
+func (g *guard) circle(st *compile.Stream, token, next string) (string, error) {
+	what, why := "cursor", ""
+	if asked := st.Page.Ask(next); len(asked) == 0 {
+		what = "link to the next page"
+	} else if g.heeded < 2 { // two pages that differ show that the parameter is heeded
+		why = unheeded(asked[0])
+	}
+	if next != token || g.without > 0 {
+		if why != "" {
+			why = ": " + why
+		}
+		return "", noProgress("the same %s came twice, so that the walk would go in circles%s", what, why)
+	}
+	what = "the page names itself as the next one"
+	if _, byLast := st.Page.(paging.ByLastID); byLast {
+		what = "the last record of the page is the one that was asked from"
+	}
+	if why != "" {
+		why = ", or " + why
+	}
+	stuck := noProgress("%s: nothing behind it can be asked for%s", what, why)
+	if token == g.from {
+		return "", stuck
+	}
+	g.stuck = stuck
+	return token, nil
 }
 
 // unheeded says why a page may not be the one that was asked for by f.

@@ -40,6 +40,10 @@ func (c *connector) Slices(ctx context.Context, client *http.Client, at collecti
 			if !yield(slice, nil) || slice.Next.Done {
 				return
 			}
+			if w.guard.stuck != nil {
+				yield(collection.Slice{}, w.inWindow(w.guard.stuck))
+				return
+			}
 			from = slice.Next
 		}
 	}
