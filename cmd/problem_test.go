@@ -220,29 +220,33 @@ error[E0306]: the new token is lost: it could not be written to its file:
 			"         issues goes no further until it is filled\n" +
 			"  do     look: collect gaps tickets\n" +
 			"         after correcting the connector file: collect resume tickets\n"},
-		{"the page behind the last", stop(collection.BadPage, 400, "it said: no_such_page: there are 14"), stands, `
+		{"the page behind the last", &collection.Stop{Reason: collection.BadPage, Status: 400, Detail: "it said: no_such_page: there are 14", CodeAt: "body.errors[0].code"}, stands, `
 error[E0602]: a page of acme is not what the connector expects (400)
   at     tickets/issues
   why    it said: no_such_page: there are 14
+  note   some providers refuse all behind the first 1,000 or 10,000 records of a
+` + "         list: `windows` with a `cap`, or `since` with `order: asc`, reads the\n" + `         rest
   saved  40,390 records in 404 slices of this run; the page is kept as a gap,
          and issues goes no further until it is filled
   do     look: collect gaps tickets
          after correcting the connector file: collect resume tickets
          if the list ends before this page, give the stream: on: [{status:
-         [400], body: 'body.code == "no_such_page"', verdict: ok}]
+         [400], body: 'body.errors[0].code == "no_such_page"', verdict: ok}]
 `},
-		{"a cursor that is refused", &collection.Stop{Reason: collection.BadPage, Status: 400, Detail: "it said: no_such_object: gone", Err: collection.ErrCursorRefused}, stands, `
+		{"a cursor that is refused", &collection.Stop{Reason: collection.BadPage, Status: 400, Detail: "it said: no_such_object: gone", CodeAt: "body.error.code", Err: collection.ErrCursorRefused}, stands, `
 error[E0602]: a page of acme is not what the connector expects (400)
   at     tickets/issues
   why    it said: no_such_object: gone
+  note   some providers refuse all behind the first 1,000 or 10,000 records of a
+` + "         list: `windows` with a `cap`, or `since` with `order: asc`, reads the\n" + `         rest
   saved  40,390 records in 404 slices of this run; the page is kept as a gap,
          and issues goes no further until it is filled
   do     look: collect gaps tickets
          after correcting the connector file: collect resume tickets
          if it no longer knows the place (a cursor that expired, or with
 ` + "         `last_id` a record that was deleted), give the stream: on: [{status:" + `
-         [400], body: 'body.code == "no_such_object"', verdict: gone}]; the walk
-         then begins anew
+         [400], body: 'body.error.code == "no_such_object"', verdict: gone}];
+         the walk then begins anew
 `},
 		{"a page in the middle", stop(collection.BadPage, 0, "the page is HTML, not JSON"), passed, `
 error[E0602]: a page of acme is not what the connector expects

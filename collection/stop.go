@@ -62,6 +62,7 @@ type Stop struct {
 	NotBefore time.Time // when trying again may help; zero: at any time
 	Status    int       // the provider's status; 0 if there was no response
 	Detail    string    // one line for people: no secrets, paths and queries of URLs, cursors or bodies
+	CodeAt    string    // where the body has the code that its words in Detail begin with, as rules name it: body.error.code; "" if they begin with none
 	Err       error     // the cause, if there is one
 
 	Held *Held // records that came, and are in quarantine while their piece is owed

@@ -21,26 +21,26 @@ const (
 
 // said returns what a refusal of out says for people, in one line that begins
 // with "it said: "; "" if it says nothing that can be shown. It holds no
-// credential, not even a part of one, no query of a URL and no cursor.
-func (g *guard) said(out *http.Request, header http.Header, body []byte) string {
+// credential, not even a part of one, no query of a URL and no cursor. codeAt is
+// where the body has the code that the words begin with; see [collection.Stop].
+func (g *guard) said(out *http.Request, header http.Header, body []byte) (text, codeAt string) {
 	if len(body) == 0 || len(body) > mostParsed {
-		return ""
+		return "", ""
 	}
-	text := ""
 	var decoded any
 	if json.Unmarshal(body, &decoded) == nil {
-		text = errorText(decoded, 0)
+		text, codeAt = errorText(decoded, "body", 0)
 	} else if strings.HasPrefix(strings.ToLower(header.Get("Content-Type")), "text/plain") {
 		text = string(body)
 	}
 	text = g.redacted(out, oneLine(text))
 	if text == "" || g.holdsSecret(text) {
-		return ""
+		return "", ""
 	}
 	if len(text) > mostSaid {
 		text = strings.ToValidUTF8(text[:mostSaid-len("…")], "") + "…"
 	}
-	return "it said: " + text
+	return "it said: " + text, codeAt
 }
 
 // errorMembers are where APIs say in words what is wrong, the plainest first.
@@ -48,49 +48,51 @@ func (g *guard) said(out *http.Request, header http.Header, body []byte) string 
 // RFC 6749, "value" is that of OData.)
 var errorMembers = []string{"message", "error", "error_description", "detail", "errors", "title", "value", "Message"}
 
-// errorText returns the words of a decoded answer, from the member that says
-// them; "" if there are none. An error that is a word, such as invalid_request,
-// stands back behind a description.
-func errorText(v any, depth int) string {
+// errorText returns the words of a decoded answer, which stands at a place, from the
+// member that says them; "" if there are none. An error that is a word, such as
+// invalid_request, stands back behind a description. codeAt is where the code stands
+// that the words begin with.
+func errorText(v any, at string, depth int) (text, codeAt string) {
 	switch v := v.(type) {
 	case string:
 		if depth > 0 {
-			return v
+			return v, ""
 		}
 	case []any:
 		if len(v) > 0 && depth < 4 {
-			return errorText(v[0], depth+1)
+			return errorText(v[0], at+"[0]", depth+1)
 		}
 	case map[string]any:
 		if code, isWord := v["error"].(string); isWord {
 			for _, name := range []string{"message", "error_description"} {
 				if words, ok := v[name].(string); ok && words != "" {
-					return coded(v, words)
+					return coded(v, at, words, "")
 				}
 			}
-			return code
+			return code, ""
 		}
 		for _, name := range errorMembers {
 			if depth < 4 {
-				if text := errorText(v[name], depth+1); text != "" {
-					return coded(v, text)
+				if text, codeAt := errorText(v[name], at+"."+name, depth+1); text != "" {
+					return coded(v, at, text, codeAt)
 				}
 			}
 		}
 	}
-	return ""
+	return "", ""
 }
 
 // codes are words that stand for an error, as in the documentation of an API.
 var codes = lazy.Regexp(`^[A-Za-z][\w.\-]{2,59}$`)
 
-// coded returns the words of an error behind its code, by which a rule can tell
-// it from others: rest_post_invalid_page_number of WordPress.
-func coded(v map[string]any, words string) string {
+// coded returns the words of the error v at a place behind its code, by which a rule can
+// tell it from others: rest_post_invalid_page_number of WordPress. The words begin with
+// the code at codeAt, if that is not "".
+func coded(v map[string]any, at, words, codeAt string) (text, begins string) {
 	if code, ok := v["code"].(string); ok && codes().MatchString(code) && !strings.Contains(words, code) {
-		return code + ": " + words
+		return code + ": " + words, at + ".code"
 	}
-	return words
+	return words, codeAt
 }
 
 // escapes are the sequences that make a terminal do something (ECMA-48).

@@ -18,6 +18,9 @@ import (
 func TestWhatARefusalSays(t *testing.T) {
 	const token = "tok_9f8e7d6c5b4a"
 	basic := base64.StdEncoding.EncodeToString([]byte("user:" + token))
+	codes := map[string]string{ // where the words begin with one
+		"with its code": "body.code", "with its code, of Stripe": "body.error.code", "with its code, in a list": "body.errors[0].code", "with two codes": "body.code",
+	}
 	for _, tc := range []struct {
 		name, kind, body, want string
 		status                 int
@@ -40,6 +43,10 @@ func TestWhatARefusalSays(t *testing.T) {
 		{"the header", "", `{"message": "bad header: Basic ` + basic + `"}`, "it said: bad header: Basic …", 400},
 		{"a query", "", `{"message": "see https://api.test/things?cursor=abc&x=1 for more"}`, "it said: see https://api.test/things?… for more", 400},
 		{"with its code", "", `{"code": "rest_post_invalid_page_number", "message": "The page number is too large."}`, "it said: rest_post_invalid_page_number: The page number is too large.", 400},
+		{"with its code, of Stripe", "", `{"error": {"code": "resource_missing", "message": "No such charge: 'ch_1'"}}`, "it said: resource_missing: No such charge: 'ch_1'", 400},
+		{"with its code, in a list", "", `{"errors": [{"code": "INVALID_CURSOR", "detail": "it is too old"}]}`, "it said: INVALID_CURSOR: it is too old", 400},
+		{"with two codes", "", `{"code": "bad_request", "error": {"code": "too_old", "message": "no such cursor"}}`, "it said: bad_request: too_old: no such cursor", 400},
+		{"with a code that the words have", "", `{"error": {"code": "too_old", "message": "Cursor: too_old"}}`, "it said: Cursor: too_old", 400},
 		{"a code that is a sentence", "", `{"code": "no such page", "message": "none"}`, "it said: none", 400},
 		{"429 to the end", "", `{"message": "slow down, ` + token + `"}`, "it said: slow down, …", 429},
 		{"503 to the end", "text/plain", "the index is rebuilt until noon", "it said: the index is rebuilt until noon", 503},
@@ -63,6 +70,9 @@ func TestWhatARefusalSays(t *testing.T) {
 				stop, ok := errors.AsType[*collection.Stop](err)
 				if !ok || stop.Detail != tc.want {
 					t.Errorf("got %v, want the detail %q", err, tc.want)
+				}
+				if ok && stop.CodeAt != codes[tc.name] {
+					t.Errorf("the code is at %q, want %q", stop.CodeAt, codes[tc.name])
 				}
 			})
 		})

@@ -194,7 +194,9 @@ func (g *Governor) attempt(req *http.Request, p gate.Pass, n, renewals int) answ
 // ours says more.
 func (g *Governor) quote(a *answer, out *http.Request, header http.Header, body []byte) {
 	if stop, ok := errors.AsType[*collection.Stop](a.err); ok && a.status >= 400 {
-		stop.Detail = cmp.Or(stop.Detail, g.said(out, header, body))
+		if stop.Detail == "" {
+			stop.Detail, stop.CodeAt = g.said(out, header, body)
+		}
 	}
 }
 

@@ -82,7 +82,7 @@ func (w *walk) fetch(ctx context.Context, token string) (*paging.Page, error) {
 	if warning != nil {
 		p.Warnings = append(p.Warnings, *warning)
 	}
-	return p, w.discreet(w.firstLine(err, p))
+	return p, w.discreet(w.withWords(w.firstLine(err, p), p))
 }
 
 // noteDeleted notes which elements of p say that a record was deleted, which what

@@ -122,6 +122,51 @@ func TestGraphQLPagesThatAreNone(t *testing.T) {
 	}
 }
 
+// TestGraphQLErrorsThatAreAccepted: the rule that the message suggests accepts a page
+// with errors beside data, and none without data, whose errors may mean "slow down".
+// Where a rule accepts that, too, the words of the error are told.
+func TestGraphQLErrorsThatAreAccepted(t *testing.T) {
+	const (
+		partial   = `{"data":{"repo":{"things":{"nodes":[{"id":1}],"pageInfo":{"hasNextPage":false,"endCursor":null}}}},"errors":[{"message":"one was lost"}]}`
+		throttled = `{"data":null,"errors":[{"message":"Throttled","extensions":{"code":"THROTTLED"}}]}`
+		failed    = `{"data":{"repo":null},"errors":[{"message":"Internal error"}]}`
+		empty     = `{"data":{"repo":{"things":{"nodes":null}}},"errors":[{"message":"Internal error"}]}`
+	)
+	stopOf := func(body, rule string) string {
+		c, err := build(t, strings.Replace(relayed, "    key: id\n", "    key: id\n    "+rule+"\n", 1), declarative.Options{Secrets: map[string]declarative.SecretValue{"key": {Value: "s3cr3t-key"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, err := range c.Slices(t.Context(), &http.Client{Transport: direct{answer(200, body)}}, things0, collection.Cursor{}) {
+			if stop, ok := errors.AsType[*collection.Stop](err); ok {
+				return stop.Detail
+			} else if err != nil {
+				t.Fatal(err)
+			}
+		}
+		return ""
+	}
+	const want = "on: [{status: [200], body: 'body.errors != nil && body.data.repo.things.nodes != nil', verdict: ok}]"
+	_, rule, _ := strings.Cut(stopOf(partial, ""), "If that is normal for this API: ")
+	if rule != want {
+		t.Errorf("the rule for a page with errors is %q, want %q", rule, want)
+	}
+	if said := stopOf(partial, want); said != "" {
+		t.Errorf("with the rule: %s, want a page", said)
+	}
+	for _, body := range []string{throttled, failed, empty} {
+		if said := stopOf(body, want); !strings.Contains(said, "says that something failed") || strings.Contains(said, "on: [") {
+			t.Errorf("with the rule, %s: %q, want a refusal that suggests no rule", body, said)
+		}
+	}
+	const all = "on: [{status: [200], body: 'body.errors != nil', verdict: ok}]"
+	for _, body := range []string{throttled, failed} {
+		if said := stopOf(body, all); !strings.HasPrefix(said, "the page has no `data.repo.things.nodes`") || !strings.Contains(said, ", it said: ") || strings.Contains(said, "`errors`") {
+			t.Errorf("with a rule for all errors, %s: %q, want that the list is missing, and what it said", body, said)
+		}
+	}
+}
+
 // TestCursorInAHeader: it may be left out on the last page, but a first page that
 // looks full and has none may have it under another name.
 func TestCursorInAHeader(t *testing.T) {

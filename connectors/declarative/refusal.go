@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"go/token"
 	"net/http"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -13,7 +15,9 @@ import (
 
 	"collect/collection"
 	"collect/connectors/declarative/internal/answer"
+	"collect/connectors/declarative/internal/notation"
 	"collect/connectors/declarative/internal/paging"
+	"collect/internal/yamlfile"
 )
 
 // refusal judges a page whose envelope says that something failed, although its
@@ -35,12 +39,40 @@ func (w *walk) refusal(resp *http.Response, p *paging.Page) (*collection.Warning
 	if name == "" || w.c.judge(collection.Response{Stream: w.at.Stream, Status: resp.StatusCode, Header: resp.Header, Body: p.Body}) != collection.NoVerdict {
 		return nil, nil
 	}
-	said := fmt.Sprintf("`%s` on the page says that something failed, although the status is %d%s; the page has %s. If that is normal for this API: on: [{status: [%d], body: '%s', verdict: ok}]",
-		name, resp.StatusCode, w.graphQLError(p), records(len(p.Elements)), resp.StatusCode, rule)
+	said := fmt.Sprintf("`%s` on the page says that something failed, although the status is %d%s; the page has %s", name, resp.StatusCode, w.graphQLError(p), records(len(p.Elements)))
+	if list := w.st.Records.Path; hasValueAt(list, p.Body) { // else there is no page that a rule could accept
+		if name == "errors" { // one rule for all of them must not accept those without data, which may mean "slow down"
+			rule += " && " + member(list) + " != nil"
+		}
+		said += fmt.Sprintf(". If that is normal for this API: on: [{status: [%d], body: %s, verdict: ok}]", resp.StatusCode, yamlfile.Quote(rule))
+	}
 	if resource || name == "status" && len(p.Elements) > 0 {
 		return &collection.Warning{Code: collection.RefusedBeside, Text: said}, nil
 	}
 	return nil, paging.BadPage("%s", said)
+}
+
+// hasValueAt reports whether there is anything at a path but null.
+func hasValueAt(at notation.Path, doc []byte) bool {
+	value := at.In(doc)
+	return value.Exists() && value.Type != gjson.Null
+}
+
+// member returns the value at a path of the body as a predicate names it.
+func member(at notation.Path) string {
+	var b strings.Builder
+	b.WriteString("body")
+	for _, step := range at.Steps {
+		switch {
+		case token.IsIdentifier(step):
+			b.WriteString("." + step)
+		case strings.Trim(step, "0123456789") == "":
+			b.WriteString("[" + step + "]")
+		default:
+			b.WriteString("[" + strconv.Quote(step) + "]")
+		}
+	}
+	return b.String()
 }
 
 // mostSaid is how many bytes of the words of an error are shown.
@@ -54,6 +86,15 @@ func (w *walk) graphQLError(p *paging.Page) string {
 		return ""
 	}
 	return w.quoted(", it said: ", gjson.GetBytes(p.Body, "errors.0.message").String())
+}
+
+// withWords adds the words of the first error to err, which is about records that are
+// missing, where a rule accepts answers with errors.
+func (w *walk) withWords(err error, p *paging.Page) error {
+	if stop, ok := errors.AsType[*collection.Stop](err); ok {
+		stop.Detail += w.graphQLError(p)
+	}
+	return err
 }
 
 // firstLine adds the first row of a table that has none of the names of columns that

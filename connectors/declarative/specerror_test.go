@@ -38,6 +38,8 @@ func (m mistake) file() string { return strings.Replace(sound, m.old, m.planted,
 
 func mistakes() []mistake {
 	return []mistake{
+		{"{get: /orgs}", "{get: /orgs, page: {page: 1}}", "16:29: unknown key `page`", "page has: none, link_header, next_url, cursor, continue, relay, number, offset, last_id, scroll, size, delta"},
+		{"{get: /orgs}", "{get: /orgs, query: {a: ${params.org}}}", "16:34: not YAML: ',' or '}' must be specified", "inside braces and brackets, a value with ${…} needs quotes: \"${…}\""},
 		{"{get: /orgs}", "{get: /orgs, page: {link_header: true}}", "16:42: this must be the relation of the link to the next page, such as next", ""},
 		{"{get: /orgs}", `{get: "/orgs?a=${window.from}&b=${window.to}", windows: {from: 2024-01-01, step: 7d}}`, "16:65: `windows` needs `lookback`", ""},
 		{"{get: /orgs}", `{get: "/orgs?a=${window.from}", windows: {from: 2024-01-01, step: 7d, lookback: 1h}}`, "16:50: nothing in the request uses ${window.to}", ""},

@@ -133,6 +133,9 @@ func Decode(src []byte, doc any) []Fault {
 	return d.Faults
 }
 
+// bareTemplate matches a value without quotes that begins with ${.
+var bareTemplate = lazy.Regexp(`[:,\[]\s*\$\{`)
+
 // lineBreaks are those of YAML 1.2 (5.4) that are no line feed already.
 var lineBreaks = lazy.Regexp("\r\n?")
 
@@ -153,6 +156,9 @@ func syntaxFault(src []byte, err error) Fault {
 	n := 0
 	for line := range bytes.Lines(src) {
 		n++
+		if (n == f.At.Line || n == f.At.Line-1) && bareTemplate().Match(line) {
+			f.Note = "inside braces and brackets, a value with ${…} needs quotes: \"${…}\""
+		}
 		words := bytes.TrimLeft(line, " \t")
 		if tab := bytes.IndexByte(line[:len(line)-len(words)], '\t'); tab >= 0 && len(bytes.TrimSpace(words)) > 0 {
 			return Fault{At: Span{Line: n, Column: tab + 1, Length: 1}, Message: "a line begins with a tab: YAML wants spaces"}
@@ -210,6 +216,9 @@ func (d *Decoder) list(n ast.Node, v reflect.Value) {
 	}
 }
 
+// mostKeys is how many keys of a block a note lists.
+const mostKeys = 16
+
 // Block reads a mapping whose keys are the fields of the struct v.
 func (d *Decoder) Block(n ast.Node, v reflect.Value) {
 	t := v.Type()
@@ -235,6 +244,9 @@ func (d *Decoder) Block(n ast.Node, v reflect.Value) {
 			}
 			if keys, hint, is := strings.Cut(t.Field(0).Tag.Get("hint"), ": "); is && slices.Contains(strings.Fields(keys), key.Text) {
 				f.Note = hint
+			}
+			if f.Note == "" && len(keys) <= mostKeys {
+				f.Note = fmt.Sprintf("%s has: %s", what, strings.Join(keys, ", "))
 			}
 			d.Faults = append(d.Faults, f)
 			continue

@@ -317,6 +317,10 @@ func writeBadPage(p *Problem, err error, sc Scene) {
 			p.Do = append(p.Do, Step{Say: fmt.Sprintf("if the list ends before this page, give the stream: on: [{status: [%d], body: %s, verdict: ok}]", stop.Status, testOf(stop))})
 		}
 	}
+	refused := stop.Status == http.StatusBadRequest || stop.Status == http.StatusUnprocessableEntity
+	if n := sc.Run.Tally.Stored(); refused && sc.Stands && !sc.Nothing && p.Note == "" && (n == 0 || n >= 1000) {
+		p.Note = "some providers refuse all behind the first 1,000 or 10,000 records of a list: `windows` with a `cap`, or `since` with `order: asc`, reads the rest"
+	}
 	if errors.Is(err, collection.ErrContradicted) {
 		p.Headline = fmt.Sprintf("a list of %s did not come whole, in two passes", sc.Provider)
 		p.Saved = sc.saved() + "; the list is not complete"
@@ -338,8 +342,8 @@ func writeListChanged(p *Problem, err error, sc Scene) {
 // testOf returns a test of the body that tells a refusal from others with the same
 // status: by its code, where what it said begins with one.
 func testOf(stop *collection.Stop) string {
-	if said := coded().FindStringSubmatch(stop.Detail); said != nil {
-		return fmt.Sprintf(`'body.code == "%s"'`, said[1])
+	if said := coded().FindStringSubmatch(stop.Detail); said != nil && stop.CodeAt != "" {
+		return fmt.Sprintf(`'%s == "%s"'`, stop.CodeAt, said[1])
 	}
 	return "TEST"
 }

@@ -45,7 +45,7 @@ func FieldNames(record []byte) string {
 func ListNames(body []byte, records notation.Path) string {
 	var names []string
 	look := func(at string, value gjson.Result) {
-		if value.IsArray() && value.Get("0").IsObject() && at != records.Text && len(names) < mostNames {
+		if value.IsArray() && value.Get("0").IsObject() && at != records.Text && at != "errors" && len(names) < mostNames {
 			names = append(names, "`"+at+"`")
 		}
 	}
