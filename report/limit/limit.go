@@ -77,7 +77,7 @@ var table = []Words{
 		Bound: gate.Undeclared, Name: "a missing ceiling",
 		Is:     "no ceiling by the second or the minute is declared, so clean answers have to earn the pace",
 		Figure: "the pace that is earned so far; it doubles after 200 clean answers, up to 32 a second, and further where the provider announced a limit or refused", Who: "you, or time",
-		Do: "A ceiling that you declare, in the connector file: `ceiling: {per_second: N}`, or under `providers:` in collect.yaml: `ceiling_per_second: N`. Without one the bound doubles after 200 clean answers, and ends at 32 a second where the provider speaks of no limit.",
+		Do: "A ceiling that you declare, in the connector file: `ceiling: {per_second: N}`, or under `providers:` in collect.yaml: `ceiling_per_second: N`. Without one the bound doubles after 200 clean answers, and ends at 32 a second where the provider neither announced a limit nor refused.",
 	}, {
 		Bound: gate.Forbidden, Name: "an unexplained 403",
 		Is:     "the provider answered a 403 that nothing explains at a faster pace, which can mean a ban",
@@ -92,7 +92,7 @@ var table = []Words{
 		Bound: gate.Learned, Name: "refusals",
 		Is:     "the provider refused, or gave no usable answer, when it was asked faster",
 		Figure: "the pace, and when an answer came last", Who: "the provider",
-		Do: "A ceiling at the provider's limit, if you know it: a run then need not look for it. In the connector file, by the window that the provider counts in: `ceiling: {per_second: N}`, `per_minute` or `per_hour`. A higher one would not be used: the provider asks for less when it is asked faster. A little more is tried from time to time.",
+		Do: "A ceiling at the provider's limit, if you know it and have not declared it: a run then need not look for it. In the connector file, by the window that the provider counts in: `ceiling: {per_second: N}`, `per_minute` or `per_hour`. Else time: a little more is tried from time to time.",
 	}, {
 		Bound: gate.Slow, Name: "late answers",
 		Is:     "answers took much longer when the provider was asked faster",
