@@ -146,6 +146,35 @@ func TestARouteThatWasLeftIsNotTold(t *testing.T) {
 	}
 }
 
+// TestALimitOfOtherRequestsBindsNone: the first answers of a stream name a limit of 30 a minute, and all others one of 600, of which
+// 300 are granted. A refusal speaks against that one, and what is granted is learned, far above 30.
+func TestALimitOfOtherRequestsBindsNone(t *testing.T) {
+	g, now := open(t, collection.Provider{}), t0
+	tokens, filled, answered := 5.0, now, 0
+	for i := 0; now.Sub(t0) < 20*time.Minute; i++ {
+		r := gate.Request{Stream: "core"}
+		for p := g.Plan(&r, now); !p.Ready; p = g.Plan(&r, now) {
+			now = p.Until
+		}
+		tokens, filled = min(5, tokens+5*now.Sub(filled).Seconds()), now
+		o := gate.Outcome{Signal: law.Succeeded, Hold: -1}
+		if tokens < 1 {
+			o.Signal = law.Throttled
+		} else {
+			tokens--
+			answered++
+		}
+		o.Windows = []response.Quota{{Name: "core", Limit: 600, Remaining: 500, Reset: 40 * time.Second, Window: time.Minute}}
+		if i < 4 {
+			o.Windows[0] = response.Quota{Name: "search", Limit: 30, Remaining: 25, Reset: 40 * time.Second, Window: time.Minute}
+		}
+		g.Settle(now.Add(50*time.Millisecond), g.Leave(&r, now), &o)
+	}
+	if answered < 5000 {
+		t.Errorf("%d answers in 20 minutes, want 5000 of the 6000 that are granted", answered)
+	}
+}
+
 // TestTheWaitOfTheOneRouteInUseIsTold: a route was refused, so that what is known of its waits is of a faster
 // pace. The pause after the refusal is what limits all the same, and not the bound of the account.
 func TestTheWaitOfTheOneRouteInUseIsTold(t *testing.T) {

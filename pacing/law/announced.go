@@ -33,6 +33,7 @@ type bulletin struct {
 	thrifty  Moment        // until then
 	doubted  Moment        // they are not followed before
 	doubtFor time.Duration // for which they were not the last time; 0: no refusal speaks against them
+	vowed    float64       // the highest pace that was refused though they promised it
 	short    *short        // the strictest of a few seconds; nil: none is known
 }
 
@@ -294,7 +295,7 @@ func (p *plateau) follow(now Moment) bool {
 		return false
 	}
 	if b.doubtFor > 0 && now-b.doubted > comebackSure*b.doubtFor {
-		b.doubtFor = 0
+		b.doubtFor, b.vowed = 0, 0
 	}
 	p.mode = following
 	was := p.pace()
@@ -346,7 +347,7 @@ func (p *plateau) promised(o *Outcome, now Moment) bool {
 func (p *plateau) disbelieve(now Moment) {
 	b := &p.bulletin
 	b.doubtFor = min(disbelievedMost, max(disbelieved, disbelievedFor*interval(max(p.target, slowest)), 2*b.doubtFor))
-	b.doubted = now + b.doubtFor
+	b.doubted, b.vowed = now+b.doubtFor, max(b.vowed, p.from)
 	for _, g := range b.gauges {
 		g.length, g.raised, g.shown = g.told, false, false
 	}
@@ -457,6 +458,7 @@ func (b *bulletin) takeBack(now Moment) (any bool) {
 	for _, g := range b.gauges {
 		if !g.shown && g.length < g.told {
 			g.length, g.raised, any = g.told, false, true
+			b.news = min(b.news, g.pace()) // the next answers may not tell
 		}
 	}
 	if any {

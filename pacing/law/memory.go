@@ -120,7 +120,7 @@ func (m Memory) Part(of float64) Memory {
 	}
 	if m.Plateau != nil {
 		kp := *m.Plateau
-		kp.Target, kp.Limit, kp.Trying, kp.Backoff, kp.Count, kp.episodes = of*kp.Target, of*kp.Limit, of*kp.Trying, nil, nil, episodes{}
+		kp.Target, kp.Limit, kp.Trying, kp.Backoff, kp.Count, kp.Granted, kp.episodes = of*kp.Target, of*kp.Limit, of*kp.Trying, nil, nil, nil, episodes{}
 		m.Plateau = &kp
 	}
 	return m

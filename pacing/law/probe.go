@@ -134,14 +134,15 @@ func (p *plateau) dwell() time.Duration {
 	return max(min(dwellLeast, dwellMost*interval(p.pace())), scale(p.window, windowsHeld), min(p.dear, longOutage))
 }
 
-// bound returns the highest pace worth trying. What headers promise and was refused is a limit all the same.
+// bound returns the highest pace worth trying. What headers promise and was refused is a limit all the same, but not below the pace
+// that was refused: they may tell of other requests.
 func (p *plateau) bound() float64 {
 	bound := p.most()
 	if p.banned > 0 {
 		bound = min(bound, p.banned)
 	}
-	if p.doubtFor > 0 && p.settled-p.told <= freshest {
-		bound = min(bound, max(slowest, p.announcedPace(true)))
+	if p.doubtFor > 0 && p.vowed > 0 && p.settled-p.told <= freshest {
+		bound = min(bound, max(slowest, p.announcedPace(true), p.vowed))
 	}
 	return bound
 }

@@ -89,23 +89,31 @@ type lastBlock struct {
 	Worked time.Duration `json:"worked_ns"`      // after so much time of work
 	Vain   int32         `json:"vain,omitempty"` // blocks that came no later where the pace was slower, or no sooner where it was faster,
 	Top    float64       `json:"top,omitempty"`  // and the highest pace at one of them
+	Soon   int32         `json:"soon,omitempty"` // blocks in a row since then that came much sooner
 }
 
 // sane reports whether it can be one that was kept.
 func (b *lastBlock) sane() bool {
-	return b != nil && sane(b.From) && b.Worked > 0 && b.Worked <= longestCount && b.Vain >= 0 && b.Top >= 0 && !math.IsInf(b.Top, 0)
+	return b != nil && sane(b.From) && b.Worked > 0 && b.Worked <= longestCount && b.Vain >= 0 && b.Soon >= 0 && b.Top >= 0 && !math.IsInf(b.Top, 0)
 }
 
 // inVain reports whether blocks like the one that has just ended come whatever the pace is. Who counts refuses a slower pace
 // later, in the same ratio, and a faster one sooner. What is nearer to no difference than to that, in ratio, is none. Once that is
-// known, a block that comes much sooner than those did refutes it.
+// known, two in a row that come much sooner than those did refute it; one alone may, if they come irregularly.
 func (p *plateau) inVain(now Moment) bool {
 	if p.lasted < windowLeast || !p.mostlyBlocked(now) {
 		return false
 	}
 	last, worked := p.prior, p.at-p.done.began
-	if last != nil && last.Vain >= vainLeast && vainSoon*worked < last.Worked {
-		last = nil // this one came for the pace
+	if last != nil && last.Vain >= vainLeast {
+		again := *last
+		if again.Soon++; vainSoon*worked >= last.Worked {
+			again.Soon = 0
+		}
+		if last = &again; again.Soon == 2 {
+			last = nil // these two came for the pace
+		}
+		p.prior = last
 	}
 	if last == nil {
 		p.prior = &lastBlock{From: p.from, Worked: worked}

@@ -3,6 +3,7 @@ package sim_test
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,6 +65,36 @@ func TestBareLimitIsFound(t *testing.T) {
 				t.Errorf("seed %d, %s: %.0f %% of the work with %d refusals, want %.0f %% with %d", tc.seed, tc.about, 100*got.Share, got.Refusals, 100*tc.work, tc.refusals)
 			}
 		})
+	}
+}
+
+// TestIrregularBlocksOfNoLimit: everything is refused for 40 s, after gaps that are drawn exponentially around
+// 70 s, whatever the pace is. That one of them comes early tells nothing.
+func TestIrregularBlocksOfNoLimit(t *testing.T) {
+	t.Parallel()
+	sum := 0.0
+	for seed := range uint64(4) {
+		synctest.Test(t, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(seed, 7))
+			from := 70 * rng.ExpFloat64()
+			p := sim.Plain(sim.Judge(func(now float64) float64 {
+				for now >= from+40 {
+					from += 40 + 70*rng.ExpFloat64()
+				}
+				if now < from {
+					return 0
+				}
+				return from + 40 - now
+			}), ordinary)
+			var state []byte
+			sim.Play(p, sim.Owned(perSecond(sim.Ceiling), sim.Workers), 2*time.Hour, &state)
+			share := p.Work(0, 2*time.Hour) / (sim.Ceiling * 7200 * 70 / 110)
+			t.Logf("seed %d: %.0f %% of the work", seed, 100*share)
+			sum += share
+		})
+	}
+	if mean := sum / 4; mean < 0.4 {
+		t.Errorf("%.0f %% of the work in the mean, want 40 %%", 100*mean)
 	}
 }
 
