@@ -18,7 +18,7 @@ const (
 
 	vainPaces = 1.4 // two paces so far apart tell whether a block comes from the pace
 	vainLeast = 2   // blocks that do not
-	vainSoon  = 4   // times as soon, a block comes from the pace all the same
+	vainSoon  = 4   // times as soon, two blocks in a row come from the pace all the same
 )
 
 // byChance reports whether one more lone weak refusal may be: unless there were
