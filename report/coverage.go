@@ -15,7 +15,7 @@ import (
 type Coverage struct {
 	Unit      string `json:"unit"`        // partitions, pages or records
 	Planned   *int64 `json:"planned"`     // null: not known
-	AtMost    bool   `json:"at_most"`     // planned and ahead count parents, too, of which no partition may be wanted
+	AtMost    bool   `json:"at_most"`     // planned and ahead count each parent, though not each partition may be wanted
 	Committed int64  `json:"committed"`   // partitions that were walked to their end; pages or records that are stored
 	Rejected  int64  `json:"quarantined"` // of a list that is counted in records
 	Owed      int64  `json:"owed"`        // as gaps; of a list that is counted in records, in pages

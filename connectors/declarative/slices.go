@@ -7,7 +7,6 @@ import (
 	"iter"
 	"net/http"
 	"slices"
-	"strings"
 
 	"collect/collection"
 	"collect/connectors/declarative/internal/compile"
@@ -258,7 +257,7 @@ func (w *walk) storable(token string) error {
 // for.
 func (w *walk) end(p *paging.Page, next string) error {
 	links, byHeader := w.st.Page.(paging.ByHeader)
-	silent := byHeader && !(p.First && strings.EqualFold(links.Rel, "next")) // a later page came by a link, and others than next may lead backwards
+	silent := byHeader && !(p.First && links.Forward()) // a later page came by a link
 	_, one := w.st.Page.(paging.OnePage)
 	capped := w.st.Windows != nil && w.st.Windows.Full(len(p.Elements)) // it is halved, and the rest asked for
 	if next != "" || silent || p.Reached || capped || w.st.Role == collection.Detail || len(p.Elements) == 0 && !one {

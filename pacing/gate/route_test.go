@@ -146,8 +146,8 @@ func TestARouteThatWasLeftIsNotTold(t *testing.T) {
 	}
 }
 
-// TestALimitOfOtherRequestsBindsNone: the first answers of a stream name a limit of 30 a minute, and all others one of 600, of which
-// 300 are granted. A refusal speaks against that one, and what is granted is learned, far above 30.
+// TestALimitOfOtherRequestsBindsNone: the first answers of a stream name a limit of 30 a minute. All others name one of 600 a minute,
+// and the provider grants 300. It refuses a pace that the second limit promises. The first limit does not bound the pace then.
 func TestALimitOfOtherRequestsBindsNone(t *testing.T) {
 	g, now := open(t, collection.Provider{}), t0
 	tokens, filled, answered := 5.0, now, 0

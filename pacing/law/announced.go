@@ -33,7 +33,7 @@ type bulletin struct {
 	thrifty  Moment        // until then
 	doubted  Moment        // they are not followed before
 	doubtFor time.Duration // for which they were not the last time; 0: no refusal speaks against them
-	vowed    float64       // the highest pace that was refused though they promised it
+	vowed    float64       // the highest pace that was refused though they promised it; 0: none was
 	short    *short        // the strictest of a few seconds; nil: none is known
 }
 
@@ -430,8 +430,8 @@ func (p *plateau) usedUp(o *Outcome, now Moment) bool {
 	return false
 }
 
-// announcedPace returns the pace that the announced limits grant in the long run; +Inf if none is. With exact, only those count
-// of which no more was ever granted than they say.
+// announcedPace returns the pace that the announced limits grant in the long run; +Inf if none is. With exact it leaves out a limit
+// if the provider ever granted more of it than it says.
 func (b *bulletin) announcedPace(exact bool) float64 {
 	if g := b.strictest(exact); g != nil {
 		return g.pace()
@@ -449,8 +449,8 @@ func (b *bulletin) strictest(exact bool) (strictest *gauge) {
 	return strictest
 }
 
-// takeBack takes limits for what they say, of which more seemed to be granted, and goes on following them. It reports whether there
-// were any: then a refusal tells nothing else. The next one, if it comes soon, does.
+// takeBack goes back to what the limits say, where the provider seemed to grant more. It reports whether it did so with any: then
+// the refusal tells nothing else. If another one comes soon, the law learns from that.
 func (b *bulletin) takeBack(now Moment) (any bool) {
 	if b.doubtFor > 0 {
 		return false

@@ -117,8 +117,8 @@ func TestRestOfAWindowIsNoRate(t *testing.T) {
 	}
 }
 
-// channels answers as a provider that counts five in five seconds in each of so many channels, which are asked for in turn, and
-// announces what is left in that of the request.
+// channels answers as a provider that grants five requests in five seconds to each of n channels. The requests ask for one channel
+// after the other, and each answer announces what is left of its own.
 func channels(n int) func(*provider) (law.Outcome, time.Duration) {
 	type channel struct {
 		left  float64

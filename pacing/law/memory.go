@@ -86,7 +86,7 @@ type keptPlateau struct {
 type episodes struct {
 	Dear   time.Duration `json:"block_ns,omitempty"`       // what the last one cost that was learned from,
 	Ago    time.Duration `json:"since_block_ns,omitempty"` // and how long ago that was over, when the provider was heard
-	Asked  time.Duration `json:"block_asked_ns,omitempty"` // of which by Retry-After
+	Asked  time.Duration `json:"block_asked_ns,omitempty"` // for how long the provider asked to wait at the latest refusal
 	Missed int32         `json:"probes_refused,omitempty"` // in a row
 	Unseen time.Duration `json:"unseen_ns,omitempty"`      // requests are lost, or given up on the way, which is noticed after so long
 	Back   *keptComeback `json:"comeback,omitempty"`       // a pace that had held, and is missed

@@ -254,10 +254,8 @@ func (p *plateau) believe(kp keptPlateau, age time.Duration) {
 	if kp.Late > 0 && kp.Late < 1 { // each run would find anew that slower does not help
 		p.late.usualLate, p.late.late = kp.Late, kp.Late
 	}
-	if fresh { // or each run would find it anew
+	if fresh { // or each of many short runs would find anew what is granted, and take the first few answers for usual
 		p.grants(kp.Granted)
-	}
-	if fresh { // or each of many short runs would take the first few answers for usual
 		p.late.goOn(kp.Usual, kp.Scatter)
 	}
 	p.comeback.goOn(kp.Back)

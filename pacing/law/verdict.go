@@ -18,7 +18,8 @@ const (
 
 	vainPaces = 1.4 // two paces so far apart tell whether a block comes from the pace
 	vainLeast = 2   // blocks that do not
-	vainSoon  = 4   // times as soon, two blocks in a row come from the pace all the same
+	vainSoon  = 4   // times as soon, blocks come from the pace all the same,
+	vainRow   = 2   // if so many in a row do
 )
 
 // byChance reports whether one more lone weak refusal may be: unless there were
@@ -97,6 +98,19 @@ func (b *lastBlock) sane() bool {
 	return b != nil && sane(b.From) && b.Worked > 0 && b.Worked <= longestCount && b.Vain >= 0 && b.Soon >= 0 && b.Top >= 0 && !math.IsInf(b.Top, 0)
 }
 
+// before returns what is known with a block that came after so much more time of work; nil if that refutes it. What is kept is never
+// changed, so that it is another one.
+func (b lastBlock) before(worked time.Duration) *lastBlock {
+	if vainSoon*worked >= b.Worked {
+		b.Soon = 0
+		return &b
+	}
+	if b.Soon++; b.Soon < vainRow {
+		return &b
+	}
+	return nil
+}
+
 // inVain reports whether blocks like the one that has just ended come whatever the pace is. Who counts refuses a slower pace
 // later, in the same ratio, and a faster one sooner. What is nearer to no difference than to that, in ratio, is none. Once that is
 // known, two in a row that come much sooner than those did refute it; one alone may, if they come irregularly.
@@ -106,13 +120,7 @@ func (p *plateau) inVain(now Moment) bool {
 	}
 	last, worked := p.prior, p.at-p.done.began
 	if last != nil && last.Vain >= vainLeast {
-		again := *last
-		if again.Soon++; vainSoon*worked >= last.Worked {
-			again.Soon = 0
-		}
-		if last = &again; again.Soon == 2 {
-			last = nil // these two came for the pace
-		}
+		last = last.before(worked)
 		p.prior = last
 	}
 	if last == nil {

@@ -98,8 +98,8 @@ func TestIrregularBlocksOfNoLimit(t *testing.T) {
 	}
 }
 
-// TestBlocksOfThePaceAfterOthers: first everything is refused for a while in every few minutes, whatever the pace is, and then
-// whoever is too fast is shut out for as long. What was learned of the first blocks does not outlast the second ones.
+// TestBlocksOfThePaceAfterOthers: for half an hour the provider refuses everything for 40 s in every 110 s, whatever the pace is. From
+// then on it shuts out who is too fast, for 40 s. The law gives up what it learned from the first blocks.
 func TestBlocksOfThePaceAfterOthers(t *testing.T) {
 	t.Parallel()
 	for _, rate := range []float64{1, 2, 4, 8} {

@@ -65,21 +65,24 @@ func (p *Page) leads() *lead {
 // saysOver reports whether a member of an envelope says that its page is the last one.
 func saysOver(name string, value gjson.Result) bool {
 	text, _ := notation.TextOf(value)
-	switch fold(name) {
-	case "hasmore", "more", "hasnextpage", "hasnext", "moredataavailable":
-		return text == "false" || text == "0"
+	switch is := fold(name); is {
 	case "last", "islast", "islastpage", "done", "endofstream":
 		return value.Type == gjson.True
 	case "totalpages", "pages", "lastpage":
 		return text == "1"
+	default:
+		more := is == "hasnext" || is == "moredataavailable" || spelled(name, usual.Mores)
+		return more && (text == "false" || text == "0")
 	}
-	return false
 }
 
 // isTotal reports whether a member of an envelope is named for the number of records of
 // its list. `count` may be how many are on the page.
-func isTotal(name string) bool {
-	return slices.ContainsFunc(usual.Totals, func(total string) bool { return total != usual.Count && fold(total) == fold(name) })
+func isTotal(name string) bool { return fold(name) != usual.Count && spelled(name, usual.Totals) }
+
+// spelled reports whether a name is one of names in any spelling.
+func spelled(name string, names []string) bool {
+	return slices.ContainsFunc(names, func(other string) bool { return fold(other) == fold(name) })
 }
 
 // leadAt returns the lead that value, the member name of in, is; nil if it is none. An

@@ -154,11 +154,14 @@ func (b ByHeader) Next(p *Page, _ string) (string, error) {
 	if next, _ := LinkTarget(links, "next"); target == "" && p.First && next != "" {
 		return "", BadPage("the Link header has rel=next and no rel=%s: correct `link_header`", b.Rel)
 	}
-	if target == "" && strings.EqualFold(b.Rel, "next") && p.noLinks() {
+	if target == "" && b.Forward() && p.noLinks() {
 		return "", p.astray("the answer has no Link to another page", "")
 	}
 	return target, nil
 }
+
+// Forward reports whether it follows the links to the next pages; others may lead backwards.
+func (b ByHeader) Forward() bool { return strings.EqualFold(b.Rel, "next") }
 
 // ByURL follows the URL in the body, or in a header of its own.
 type ByURL struct {
@@ -240,13 +243,16 @@ func (b ByCursor) fromHeader(p *Page) (string, error) {
 		return "", BadPage("the header %s is not UTF-8 text", b.Header)
 	case token == "" && b.More.Set:
 		return "", BadPage("`%s` says that there is more, but there is no cursor in the header %s", b.More.Text, b.Header)
-	case len(values) == 0 && p.leads() == nil && p.First && isRound(len(p.Elements)) && !b.Optional:
+	case len(values) > 0:
+		return token, nil
+	}
+	if err := p.astray("the answer has no header "+b.Header, b.Param); err != nil {
+		return "", err
+	}
+	if p.First && isRound(len(p.Elements)) && !b.Optional {
 		return "", BadPage("the answer has no header %s, but the page looks full (%d records)%s; if this API leaves it out on the last page: optional: true", b.Header, len(p.Elements), headersLeadingOn(p.Header))
 	}
-	if len(values) == 0 {
-		return "", p.astray("the answer has no header "+b.Header, b.Param)
-	}
-	return token, nil
+	return "", nil
 }
 
 // tokenAt returns the token at a path: the text of a string or the digits of

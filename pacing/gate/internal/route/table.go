@@ -143,7 +143,7 @@ func (t *Table) Learn(stream string, from *Route, key string, s law.Signal) *Rou
 		return from
 	}
 	if l := t.Lane(stream); moves && l.Route != to {
-		t.All[l.Route].Usage.Waits = usage.Unknown // whoever waits there asks again
+		t.All[l.Route].Usage.Waits = usage.Unknown // a request that waits there plans anew, by whichever route it has then
 		l.Route = to
 		t.assign(stream, l)
 	}
