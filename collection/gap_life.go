@@ -33,7 +33,8 @@ const (
 
 // Owed returns g as it is owed from now on. was is what was owed at its cursor
 // before, which g renews; nil if nothing was. worked tells that the piece was
-// really tried. The id and the run of a new gap are left to the store.
+// really tried. The id and the run of a new gap are left to the store; its Attempts
+// are those of the gaps before it that were about the same.
 func (g Gap) Owed(was *Gap, worked bool, now time.Time) Gap {
 	if was != nil {
 		g.ID, g.Attempts, g.OpenedAt, g.TriedAt, g.Run = was.ID, was.Attempts, was.OpenedAt, was.TriedAt, was.Run
@@ -43,7 +44,7 @@ func (g Gap) Owed(was *Gap, worked bool, now time.Time) Gap {
 		g.Waiver = was.Waiver
 		g.Behind = g.Behind || was.Behind
 	} else {
-		g.ID, g.Attempts, g.TriedAt, g.Waiver = 0, 0, time.Time{}, Waiver{}
+		g.ID, g.TriedAt, g.Waiver = 0, time.Time{}, Waiver{}
 		if g.OpenedAt.IsZero() {
 			g.OpenedAt = now
 		}

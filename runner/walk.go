@@ -107,6 +107,13 @@ func (r *Runner) walkBehind(ctx context.Context, c course, checkpoint collection
 		}
 		gap := r.gap(stream, at, reached, stop)
 		gap.Version = version
+		if stop.Reason == collection.ListChanged {
+			judged, err := r.Ledger.Checkpoint(context.WithoutCancel(ctx), at)
+			if err != nil {
+				return inStream(stream, err)
+			}
+			gap.Attempts = triedIn(judged.Evidence) - 1 // this try is counted when the gap is stored
+		}
 		next, ok := r.behind(at, reached, stop)
 		next.Version = version
 		if !ok || skipped == maxSkipped {
@@ -256,17 +263,23 @@ const mostRefuted = 2
 // all there is: errAgain is its cause if it may be made again.
 func refuted(e collection.Evidence) error {
 	stop := &collection.Stop{Reason: collection.BadPage, Detail: e.Contradiction(), Err: collection.ErrContradicted}
-	switch {
+	switch tried := triedIn(e); {
 	case e.Lost > 0:
 		stop.Reason = collection.SchemaDrift // a person can accept it
-	case e.Changed():
+	case e.Changed() && tried < collection.MaxGapAttempts:
 		stop.Reason = collection.ListChanged
+	case e.Changed(): // no quieter hour came: later runs read it again, and a person hears of it
+		stop.Detail += fmt.Sprintf("; so it was in %d runs in a row", tried)
 	}
 	if e.Refuted < mostRefuted {
 		stop.Err = errAgain
 	}
 	return stop
 }
+
+// triedIn returns how many runs in a row had their last pass refuted. The first one makes the pass again, and each later
+// one makes one pass, whose first page closes the gap of the run before.
+func triedIn(e collection.Evidence) int { return max(1, int(e.Refuted)-mostRefuted+1) }
 
 var (
 	errAgain = errors.New("the walk is made again")

@@ -123,7 +123,7 @@ var reasons = map[collection.Reason]reasonRow{
 	collection.ListChanged: {
 		row{"P0506", LevelPaused, ExitPaused, NeedsNothing, true, writeListChanged}, "list changed meanwhile",
 		"records were deleted or moved while the list was read, in two passes, so that some may have moved to a page that was read before",
-		"nothing: the next run reads the list again; if each run ends so, read it at a quieter hour, or with enough time to read it whole",
+		"nothing: the next run reads the list again; if each run ends so, read it at a quieter hour, or with enough time to read it whole: the eighth run in a row leaves it to you",
 	},
 	collection.Contested: {
 		row{"P0507", LevelPaused, ExitPaused, NeedsNothing, true, piece("%s has shown a record of %s under two parents%s")}, "moved or shared key",
