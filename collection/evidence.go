@@ -24,6 +24,7 @@ type Told struct {
 	Feed    bool   // the next walk asks for what changed since this one began; a record may come twice
 	Open    bool   // nothing but the end of the connection told where the page ends: rows behind it may be missing
 	Tie     bool   // the walk leaves records of one mark here, which took several pages
+	Twice   bool   // an earlier page of the walk had these records and no others, in the same order
 	Unsure  bool   // of the walk of a partition, in the pass that ends here, something is not known; see [Evidence.Doubt]
 	End     End    // on the last page of a walk: how its end is known
 	Expect  Expectation
@@ -103,7 +104,7 @@ type Evidence struct {
 	Replaced int64       `json:"replaced,omitempty"` // of these, records with other bytes,
 	Later    int64       `json:"later,omitempty"`    // and of these, records with a later mark than any on the pages before
 	Latest   string      `json:"latest,omitempty"`   // the latest mark so far
-	Strayed  int64       `json:"strayed,omitempty"`  // of Again, records with the same bytes, behind one of their page that had not come before
+	Strayed  int64       `json:"strayed,omitempty"`  // of Again, records with the same bytes, behind one of their page that had not come before, and those of whole pages that came before
 	Moved    int64       `json:"moved,omitempty"`    // of all, records that took the place of one of another partition, which may still have it
 	By       string      `json:"by,omitempty"`       // where the total is told
 	First    int64       `json:"first,omitempty"`    // the total as told first
@@ -268,7 +269,11 @@ func (e Evidence) With(sl *Slice, commit, stored int64, again Redelivered) Evide
 	e.Again += again.Again
 	e.Replaced += again.Replaced
 	e.Later += again.Later
-	if !e.Feed {
+	switch {
+	case e.Feed:
+	case sl.Told.Twice && again.Again == int64(len(sl.Records)): // in the place of another page
+		e.Strayed += again.Again
+	default:
 		e.Strayed += again.Strayed
 	}
 	for i := range sl.Records {
@@ -537,7 +542,7 @@ func (e Evidence) Warnings() (warnings []Warning) {
 	}
 	// Records that were made in front of others move these to the start of the next page, and a total tells what is missing.
 	if e.Strayed > 0 && !e.counts() {
-		warnings = append(warnings, Warning{OrderChanges, fmt.Sprintf("%d of %d records came on two pages, unchanged, and not where records that were added would have moved them: the list has them twice, or its order changes from one request to the next, so that others are left out. Sort it by an id (`query`)", e.Strayed, e.Records)})
+		warnings = append(warnings, Warning{OrderChanges, fmt.Sprintf("%d of %d records came on two pages, and not where records that were added would have moved them: the list has them twice, or its order changes from one request to the next, so that others are left out. Sort it by an id (`query`)", e.Strayed, e.Records)})
 	}
 	// Nothing shows whether these moved, or share their keys with others that are gone now.
 	if e.Moved > 0 {

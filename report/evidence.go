@@ -20,7 +20,7 @@ type evidenceLine struct {
 	Distinct int64   `json:"distinct"` // keys
 	Again    int64   `json:"again"`    // records whose key came before in the pass
 	Replaced int64   `json:"replaced"` // of these, records with other bytes
-	Strayed  int64   `json:"strayed"`  // of those that came before, records with the same bytes, behind one of their page that had not
+	Strayed  int64   `json:"strayed"`  // of those that came before, records with the same bytes, behind one of their page that had not, and those of whole pages that came again
 	Lacks    int64   `json:"lacks"`    // stored records that did not come, and that a later walk may mark as deleted
 	Total    *int64  `json:"total"`    // that the provider told last; null: none
 	First    *int64  `json:"first_total"`

@@ -104,7 +104,7 @@ func (r *Runner) find(ctx context.Context, at collection.Place, keys []string) (
 		if err == nil {
 			err = lacks(&slice)
 		}
-		if stop := guard.see(slice, r.counted(at, slice.From)); err == nil && stop != nil {
+		if stop := guard.see(&slice, r.counted(at, slice.From)); err == nil && stop != nil {
 			err = stop
 		}
 		if err != nil {

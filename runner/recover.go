@@ -203,7 +203,7 @@ func (r *Runner) fillPiece(ctx context.Context, stream collection.Stream, gap co
 		if err == nil {
 			err = lacks(&slice)
 		}
-		if stop := guard.see(slice, false); err == nil && stop != nil {
+		if stop := guard.see(&slice, false); err == nil && stop != nil {
 			err = stop
 		}
 		if err != nil {
@@ -290,7 +290,7 @@ func (r *Runner) lookBehind(ctx context.Context, gap collection.Gap, guard *repe
 	}
 	slice, err := r.one(ctx, gap.Place, before)
 	if err == nil {
-		guard.see(slice, false)
+		guard.see(&slice, false)
 	}
 	return err
 }

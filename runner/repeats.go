@@ -41,10 +41,11 @@ func (g *repeats) full() *collection.Stop {
 	}
 }
 
-// see returns a stop when slice is one page too many without a new record. Where
+// see returns a stop when slice is one page too many without a new record, and else
+// notes in it that the walk had its page before. Where
 // a walk is anchored anew, it may meet the pages before it once more: what was
 // seen was seen from another anchor.
-func (g *repeats) see(slice collection.Slice, counted bool) *collection.Stop {
+func (g *repeats) see(slice *collection.Slice, counted bool) *collection.Stop {
 	if len(slice.Records) == 0 {
 		return nil // empty pages are the connector's to judge
 	}
@@ -72,6 +73,7 @@ func (g *repeats) see(slice collection.Slice, counted bool) *collection.Stop {
 		return nil
 	}
 	if g.times++; g.times < g.limit && !counted {
+		slice.Told.Twice = true
 		return nil
 	}
 	return &collection.Stop{

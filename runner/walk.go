@@ -233,7 +233,7 @@ func (r *Runner) follow(ctx context.Context, c course, checkpoint, from collecti
 		if slice.From != next {
 			return under.all(errChain)
 		}
-		if stop := c.guard.see(slice, r.counted(c.at, slice.From)); stop != nil {
+		if stop := c.guard.see(&slice, r.counted(c.at, slice.From)); stop != nil {
 			return under.all(stop)
 		}
 		next = slice.Next
