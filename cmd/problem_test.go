@@ -41,6 +41,8 @@ func TestProblems(t *testing.T) {
 	first.Nothing, first.Stands, first.Run.Tally = true, true, collection.Tally{Requests: 1}
 	stands.Stands, stands.Run.Tally.Rejected = true, 10
 	passed.Passed = true
+	below := stands
+	below.Partition = collection.Partition(`{"repo":7}`)
 	refused := &collection.Stop{Reason: collection.UpstreamPressure, Err: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}}
 	tests := []struct {
 		name string
@@ -264,6 +266,16 @@ error[E0602]: a list of acme did not come whole, in two passes
   saved  40,390 records in 404 slices of this run; the list is not complete
   do     correct the connector file if it is at fault, then: collect resume tickets
          see what was counted: collect status tickets
+`},
+		{"too many gone below the parents", &collection.Stop{Reason: collection.SchemaDrift, Detail: "52 of 99 records did not come any more", Err: collection.ErrContradicted}, below, `
+error[E0601]: acme has lost most of a stream, in two passes
+  at     tickets/issues repo=7
+  why    52 of 99 records did not come any more
+  saved  40,390 records in 404 slices of this run; nothing was marked as deleted
+         in this list
+  do     look: collect gaps tickets
+         if it is right: collect schema accept tickets issues --reason WHY
+         then: collect resume tickets
 `},
 		{"a list that changed while it was read", &collection.Stop{Reason: collection.ListChanged, Detail: "`total` fell from 30 to 28", Err: collection.ErrContradicted}, stands, `
 paused[P0506]: a list of acme changed while it was read, in two passes

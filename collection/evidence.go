@@ -135,7 +135,7 @@ type Evidence struct {
 	Had      int64       `json:"had,omitempty"`     // distinct records of the last walk that was to be believed; 0: not known
 	Suspect  WarningCode `json:"suspect,omitempty"` // a page left this warning, so that records may be missing
 	Lacks    int64       `json:"lacks,omitempty"`   // records that the newest walk without a gap did not show, and that a later one may mark
-	Lost     int64       `json:"lost,omitempty"`    // records that a sweep would mark, and a person has to accept
+	Lost     int64       `json:"lost,omitempty"`    // records that a sweep would mark, and a person has to accept, with those that its pass over the parents marked before
 	Living   int64       `json:"living,omitempty"`  // of how many that the stream has
 	Refuted  int64       `json:"refuted,omitempty"` // passes in a row that ended in a contradiction
 

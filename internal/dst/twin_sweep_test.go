@@ -39,7 +39,7 @@ func (s *shelf) sweep(sl *collection.Slice, e collection.Evidence, commit int64)
 	}
 	lost, living := int64(len(lacking)), int64(len(s.keys)-s.deleted)
 	if lost > 0 && !collection.MaySweep(lost, earlier, living) {
-		e.Lost, e.Living = lost, living
+		e.Lost, e.Living = lost+earlier, living+earlier
 	}
 	if e, next = e.Judged(sl); e.Lost > 0 {
 		return e, next, 0

@@ -290,6 +290,10 @@ func writeDrift(p *Problem, err error, sc Scene) {
 	if errors.Is(err, collection.ErrContradicted) { // what came was taken, and what did not come is more than half
 		p.Headline = fmt.Sprintf("%s has lost most of a list, in two passes", sc.Provider)
 		p.Saved = sc.saved() + "; nothing was marked as deleted"
+		if sc.Partition != "" { // what the lists before it lacked was no more than half yet
+			p.Headline = fmt.Sprintf("%s has lost most of a stream, in two passes", sc.Provider)
+			p.Saved += " in this list"
+		}
 	}
 	if errors.Is(err, collection.ErrDeclared) { // `expect` asks for it, whatever is accepted
 		p.Do = append(p.Do, sc.resume("correct `expect` in the connector file if this is right, then:"))

@@ -395,12 +395,14 @@ func sweptApart(t *testing.T, open opener) {
 
 	// All walks of a pass together mark no more than half of the stream.
 	var marked []int
+	var last collection.Committed
 	commit(t, l, collection.Slice{Place: home("issues"), Next: collection.Cursor{Version: "2"}})
 	for _, keys := range [][]string{{"d", "e", "f", "g"}, {"d", "e", "f"}, {"d", "e"}} {
-		marked = append(marked, list(t, l, y, 9, 0, keys...).Deleted)
+		last = list(t, l, y, 9, 0, keys...)
+		marked = append(marked, last.Deleted)
 	}
-	if want := []int{1, 1, 0}; !slices.Equal(marked, want) {
-		t.Errorf("in one pass %v were marked, want %v", marked, want)
+	if want := []int{1, 1, 0}; !slices.Equal(marked, want) || last.Evidence.Lost != 3 || last.Evidence.Living != 5 {
+		t.Errorf("in one pass %v were marked, and %d of %d are too many, want %v and 3 of 5", marked, last.Evidence.Lost, last.Evidence.Living, want)
 	}
 
 	// However many move, the provider is not doubted for them.

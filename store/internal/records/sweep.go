@@ -79,9 +79,9 @@ func (w Sweep) Accepted(t database.Tx, begun int64) (bool, error) {
 	return accepted != 0 && accepted == begun, err
 }
 
-// Lost returns how many records the sweep would mark that may not be marked unless
-// a person accepts it, and of how many; 0 if it may. begun is the commit since
-// which what was marked counts, too.
+// Lost returns how many records would be marked if the sweep did, and of how many, if
+// that is more than may be marked unless a person accepts it; else 0. Both have what was
+// marked since the commit begun.
 func (w Sweep) Lost(t database.Tx, begun int64) (lost, living int64, err error) {
 	if err := t.Row(lostQuery, w.Partition, w.Before).Scan(&lost); err != nil || lost == 0 {
 		return 0, 0, err
@@ -93,7 +93,7 @@ func (w Sweep) Lost(t database.Tx, begun int64) (lost, living int64, err error) 
 	if err != nil || collection.MaySweep(lost, marked, living) {
 		return 0, 0, err
 	}
-	return lost, living, nil
+	return marked + lost, living + marked, nil
 }
 
 // Lacks returns how many records of the partition were last shown before a commit.
