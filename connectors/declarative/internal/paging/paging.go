@@ -430,7 +430,7 @@ func (b ByOffset) Next(p *Page, token string) (string, error) {
 		case n > total:
 			return !empty, nil // it is the total of something else
 		case n == total:
-			return p.First && !b.Short && !p.ShortIsLast, nil // it may be how many there are on this page
+			return p.First && !empty && !b.Short && !p.ShortIsLast, nil // it may be how many there are on this page
 		}
 		return true, nil
 	})
