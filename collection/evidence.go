@@ -352,15 +352,16 @@ func (e Evidence) Sweep() (before, judged int64) {
 // was believed, so that a walk which repeats a suspect one is suspect, too. A page is not where it has no fewer records:
 // many lists have a round number of them for good.
 func (e Evidence) Suspicion() string {
+	bound := e.bound(e.Had) // has the numbers, where a page was told of as well
 	switch n := e.Distinct(); {
 	case e.Expect.AnyDrop:
 		return ""
 	case e.farFewer():
 		return e.fewer()
-	case e.Suspect != "" && n < e.Had:
+	case bound == "" && e.Suspect != "" && n < e.Had:
 		return fmt.Sprintf("a page left the warning %s, and an earlier walk had more records", e.Suspect)
 	}
-	return e.bound(e.Had)
+	return bound
 }
 
 // MaySweep reports whether a sweep may mark n records, besides those that were

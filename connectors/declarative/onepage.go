@@ -20,8 +20,13 @@ const manySizes = 100
 
 // maybeCut returns a warning if a list that is declared as one page seems to be
 // cut into several: its envelope leads on to another one, or it has exactly as
-// many records as a page.
+// many records as a page. So has a first page that ends a walk by what may be a
+// wrong path.
 func (w *walk) maybeCut(p *paging.Page) *collection.Warning {
+	if why := paging.EndsByPath(p, w.st.Page); why != "" && w.isUsual(p) {
+		return &collection.Warning{Code: collection.MaybeOnePage, Text: fmt.Sprintf(
+			"exactly %d records came, which is a common page size, and %s: if there are more, correct the path in `page`", len(p.Elements), why)}
+	}
 	if one, ok := w.st.Page.(paging.OnePage); !ok || one.Detail || p.Body == nil || w.st.Windows != nil && w.st.Windows.Full(len(p.Elements)) {
 		return nil
 	}
@@ -33,8 +38,7 @@ func (w *walk) maybeCut(p *paging.Page) *collection.Warning {
 		return &collection.Warning{Code: collection.MaybeOnePage, Text: fmt.Sprintf(
 			"%s came, and `%s` seems to lead to more, but `page` says that the list is one page: say with `page` how to read the next one", records(n), name)}
 	}
-	usual := slices.Contains(usualSizes, n) && (n >= manySizes || w.at.Partition == "")
-	if !usual || paging.TellsAll(p, w.st.Total) {
+	if !w.isUsual(p) {
 		return nil
 	}
 	if w.st.Windows != nil {
@@ -43,6 +47,12 @@ func (w *walk) maybeCut(p *paging.Page) *collection.Warning {
 	}
 	return &collection.Warning{Code: collection.MaybeOnePage, Text: fmt.Sprintf(
 		"exactly %d records came, which is a common page size, and `page` says that the list is one page: if there are more, say with `page` how to read the next one", n)}
+}
+
+// isUsual reports whether p has exactly as many records as a page often has, and does not say that these are all.
+func (w *walk) isUsual(p *paging.Page) bool {
+	n := len(p.Elements)
+	return slices.Contains(usualSizes, n) && (n >= manySizes || w.at.Partition == "") && !paging.TellsAll(p, w.st.Total)
 }
 
 // limits are parameters that say how many records a page may have.

@@ -35,6 +35,18 @@ func TestOnePageThatMayBeCut(t *testing.T) {
 		{"query: {a: '${window.from}', b: '${window.to}'}, windows: {from: 2024-01-01, until: 2024-02-01, step: 7d, lookback: 1h, format: date}, " + none, list(1, 100, ""), "exactly 100 records came for one window of time, which is a common bound: if the provider gives no more at once, say so in `windows` with cap: 100, or"},
 		{"query: {a: '${window.from}', b: '${window.to}'}, windows: {from: 2024-01-01, until: 2024-02-01, step: 7d, lookback: 1h, cap: 100}, " + none, list(1, 100, ""), ""},
 		{"page: {cursor: {from: next, param: c}}, records: items", list(1, 100, `,"next":null`), ""},
+		{"page: {cursor: {from: next, param: c, optional: true}}, records: items", list(1, 50, ""), "exactly 50 records came, which is a common page size, and the page has nothing at `next`"},
+		{"page: {cursor: {from: meta.next, param: c, optional: true}}, records: items", list(1, 50, `,"meta":{}`), "exactly 50 records came, which is a common page size, and the page has nothing at `meta.next`"},
+		{"page: {cursor: {from: next, param: c, optional: true}}, records: items", list(1, 50, `,"next":null`), ""},
+		{"page: {cursor: {from: next, param: c, optional: true}}, records: items", list(1, 50, `,"total":50`), ""},
+		{"page: {cursor: {from: next, param: c, optional: true}}, records: items", list(1, 40, ""), ""},
+		{"page: {cursor: {from: next, param: c, optional: true}}, records: items", list(1, 50, `,"next":"x"`), ""},
+		{"page: {next_url: {path: links.forth, optional: true}}, records: items", list(1, 100, ""), "exactly 100 records came, which is a common page size, and the page has nothing at `links.forth`"},
+		{"page: {cursor: {header: X-Next, param: c, optional: true}}, records: items", list(1, 100, ""), "exactly 100 records came, which is a common page size, and the page has no header X-Next"},
+		{"page: {cursor: {from: next, param: c, more: partial}}, records: items", list(1, 50, `,"partial":false,"next":"x"`), "exactly 50 records came, which is a common page size, and `partial` says that there are no more, but `next` has a cursor"},
+		{"page: {cursor: {from: next, param: c, more: partial}}, records: items", list(1, 50, `,"partial":false,"next":null`), ""},
+		{"page: {cursor: {from: next, param: c, more: partial}}, records: items", list(1, 49, `,"partial":false,"next":"x"`), ""},
+		{"page: {cursor: {from: next, param: c, more: has_more}}, records: items", list(1, 50, `,"has_more":false,"next":"x"`), ""},
 	}
 	full, err := first(t, answer(200, list(1, 15, "")), "query: {limit: 15}, "+none)
 	if stop, ok := errors.AsType[*collection.Stop](err); !ok || stop.Reason != collection.BadPage {

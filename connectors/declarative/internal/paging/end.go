@@ -8,6 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"collect/connectors/declarative/internal/notation"
+	"collect/connectors/usual"
 	"collect/internal/lazy"
 	"collect/internal/yamlfile"
 )
@@ -51,6 +52,39 @@ func (p *Page) ends(at notation.Path, optional bool, remedy, param string) error
 		return BadPage("the page has no `%s`, but it looks full (%d records); if this API leaves it out on the last page: %s", at.Text, len(p.Elements), remedy)
 	}
 	return nil
+}
+
+// EndsByPath says why p, the first page of a walk, is its only one, if that rests on a path or a header of the file that
+// may be another one: what may be missing is, or what says that there is no more has a name of its own, and the next
+// page is named beside it. "" if p goes on, or ends otherwise.
+func EndsByPath(p *Page, list Kind) string {
+	if !p.First || p.Body == nil {
+		return ""
+	}
+	var at, more notation.Path
+	header, optional := "", false
+	switch by := list.(type) {
+	case ByURL:
+		at, header, optional = by.At, by.Header, by.Optional
+	case ByCursor:
+		at, header, optional, more = by.From, by.Header, by.Optional, by.More
+	default:
+		return ""
+	}
+	switch {
+	case more.Set:
+		is, err := moreAt(more, p.Body, true)
+		token, _ := tokenAt(at, p.Body)
+		if err == nil && !is && header == "" && token != "" && !spelled(more.Steps[len(more.Steps)-1], usual.Mores) {
+			return "`" + more.Text + "` says that there are no more, but `" + at.Text + "` has a cursor"
+		}
+	case !optional:
+	case header != "" && len(p.Header.Values(header)) == 0:
+		return "the page has no header " + header
+	case header == "" && at.Absent(p.Body):
+		return "the page has nothing at `" + at.Text + "`"
+	}
+	return ""
 }
 
 var (
