@@ -183,7 +183,7 @@ func verificationLines(s report.VerificationStream) (lines []string) {
 	switch {
 	case s.Vanished == 0:
 	case s.Follows:
-		lines = append(lines, "vanished records were deleted at the provider, or moved: the next runs that read all of the list mark them as deleted")
+		lines = append(lines, "vanished records were deleted at the provider, or moved: the next walks of the whole list mark them as deleted, unless `collect status` says why they do not")
 	default:
 		lines = append(lines, "vanished records were deleted at the provider, or moved, and are kept; where each walk reads all of the list, `deletes: sweep` marks them as deleted")
 	}

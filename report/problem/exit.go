@@ -69,7 +69,7 @@ var ExitCodes = []ExitCode{
 	{ExitUsage, "INVALIDARGUMENT", "bad flag or argument", "you", "no", "fail"},
 	{ExitRefused, "NOPERM", "token missing or rejected, frozen after a 403, account suspended", "you", "no", "fail"},
 	{ExitProtocol, "PROTOCOL", "schema drift, unreadable page, cursor expired; with --strict also data that may not be all; of verify, stored records that differ", "you", "no", "fail"},
-	{ExitOwed, "DATAERR", "finished, but gaps need you or records are in quarantine", "you", "after a look", "fail"},
+	{ExitOwed, "DATAERR", "finished, but gaps need you or records went to quarantine", "you", "after a look", "fail"},
 	{ExitFailure, "FAILURE", "a failure with no better class", "you", "maybe", "fail"},
 	{ExitUnreached, "UNAVAILABLE", "provider not reachable at all (DNS, TLS, refused)", "time, then you", "yes", "log"},
 	{ExitLater, "TEMPFAIL", "asked to wait longer than this run may, breaker open, another run holds the lock", "time", "yes, later", "log"},

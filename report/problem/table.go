@@ -192,7 +192,7 @@ func Quarantined(run collection.Run, streams []store.StreamState, sc Scene) (p P
 	p.Headline = fmt.Sprintf("%s of %s could not be stored", words.Counted(n, "record", "records"), sc.Connector)
 	p.Why = why
 	p.Saved = "every other record; these are in quarantine, none dropped"
-	p.Note = "one that is at fault on the provider's side leaves the quarantine when it is delivered again and is sound; until then each run ends with 65"
+	p.Note = "a run that is sent such a record ends with 65. One leaves the quarantine when a sound one with its key is stored; one whose key is not known stays, until `collect prune --quarantine` removes it"
 	p.Do = []Step{{"see which and why:", fmt.Sprintf("sqlite3 %s 'select reason, data from quarantine'", cmp.Or(sc.State, "STATE"))}, mend}
 	return p, true
 }
