@@ -80,12 +80,16 @@ func TestAPageTwice(t *testing.T) {
 // leave none out.
 func TestAPageThatRepeatsAFew(t *testing.T) {
 	for name, list := range map[string]func(after, asked int) (from, to, next int){
-		"made in front":         func(after, asked int) (from, to, next int) { return after - 3*asked, after + 10 - 3*asked, after + 10 }, // three before each page
-		"pages that overlap":    func(after, _ int) (from, to, next int) { return max(0, after-2), after + 10, after + 10 },
-		"the last page is had":  func(after, _ int) (from, to, next int) { return max(0, after-2), min(after+10, 30), after + 10 },
-		"the end comes early":   func(after, asked int) (from, to, next int) { return min(after, 38-asked), min(after+10, 38-asked), after + 10 },
-		"as many as are asked":  func(after, _ int) (from, to, next int) { return after, after + 10, after + 10 },
-		"made while it stopped": func(after, asked int) (from, to, next int) { return after - 10*(asked/2), after + 10 - 10*(asked/2), after + 10 }, // a run reads two pages
+		"made in front":        func(after, asked int) (from, to, next int) { return after - 3*asked, after + 10 - 3*asked, after + 10 }, // three before each page
+		"pages that overlap":   func(after, _ int) (from, to, next int) { return max(0, after-2), after + 10, after + 10 },
+		"the last page is had": func(after, _ int) (from, to, next int) { return max(0, after-2), min(after+10, 30), after + 10 },
+		"the end comes early": func(after, asked int) (from, to, next int) {
+			return min(after, 38-asked), min(after+10, 38-asked), after + 10
+		},
+		"as many as are asked": func(after, _ int) (from, to, next int) { return after, after + 10, after + 10 },
+		"made while it stopped": func(after, asked int) (from, to, next int) {
+			return after - 10*(asked/2), after + 10 - 10*(asked/2), after + 10
+		}, // a run reads two pages
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked := 0
