@@ -198,6 +198,11 @@ func TestRateOfTheEndIsKept(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	s.Limit.Trial = 0
+	s.Limit.Constraints = []gate.Constraint{{Name: gate.Announced, PerSecond: 1.8}} // of the next run, its first answers say how fast it may be
+	if got, want := s.RateWords(), strings.Replace(want, "from that)", "from that, until an answer says what is left)", 1); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	s.Limit.Constraints = nil
 	// A slow start is told by the minute, and the end is not: "limited by" has it, too.
 	s.RateStart = 0.8
 	want = "2.9/s sent on average; allowed 48/min before the first answer, 1.8/s at the end (the next run goes on from that); no ceiling by the second or the minute declared"

@@ -60,7 +60,7 @@ func (e Explanation) Question() string {
 		switch {
 		case rate > 0:
 		case e.Pace.Begins > 0:
-			said = "the next run begins at " + words.Rate(e.Pace.Begins) + together(&e.Pace)
+			said = "the next run begins at " + words.Rate(e.Pace.Begins) + untilTold(&e.Pace) + together(&e.Pace)
 		default:
 			said = "learned " + words.Rate(e.Pace.Learned) + together(&e.Pace)
 		}

@@ -447,6 +447,15 @@ func together(s *gate.Status) string {
 	return ""
 }
 
+// untilTold says of the pace at which the next run begins that its first answers change it, because they announce what is
+// left; "" if no announced limit is followed.
+func untilTold(s *gate.Status) string {
+	if s.PacedBy() == gate.Announced {
+		return ", until an answer says what is left"
+	}
+	return ""
+}
+
 func QuarantinedIn(streams []store.StreamState) (n int64) {
 	for _, stream := range streams {
 		n += stream.Quarantined

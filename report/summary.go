@@ -332,17 +332,17 @@ func (s Summary) RateWords() string {
 		text = fmt.Sprintf("allowed %s before the first answer, %s at the end", start, end)
 	}
 	begins := words.Rate(s.Begins)
-	below := s.Begins > 0 && begins != learned
+	below, until := s.Begins > 0 && begins != learned, untilTold(&s.Limit)
 	switch {
 	case s.Learned <= 0:
 	case learned == end && below:
-		text += " (the next run begins at " + begins + ")"
+		text += " (the next run begins at " + begins + until + ")"
 	case learned == end:
-		text += " (the next run goes on from that)"
+		text += " (the next run goes on from that" + until + ")"
 	case below:
-		text += "; " + learned + " was found; the next run begins at " + begins
+		text += "; " + learned + " was found; the next run begins at " + begins + until
 	default:
-		text += "; " + learned + " was found, from which the next run goes on"
+		text += "; " + learned + " was found, from which the next run goes on" + until
 	}
 	if trial := s.Limit.Trial; s.Learned > 0 && trial > s.Learned && words.Rate(trial) != learned {
 		text += ", and soon tries " + words.Rate(trial) + " again"
