@@ -60,11 +60,11 @@ What stops a run first?
   2.         the end of the work, with 1 gap owed: collect gaps tickets
 
 What would make it faster?
-  A ceiling at the provider's limit, if you know it and have not declared it: a
-  run then need not look for it. In the connector file, by the window that the
-  provider counts in: `+"`ceiling: {per_second: N}`, `per_minute` or `per_hour`"+`.
-  Else time: a little more is tried from time to time. In the last run it
-  refused 3 times.
+  Time: a little more is tried from time to time. A ceiling at the provider's
+  limit, if you know it and have not declared it, spares a run the search and
+  its refusals, and makes nothing faster once the limit is found. In the
+  connector file, by the window that the provider counts in: `+"`ceiling:\n  {per_second: N}`, `per_minute` or `per_hour`"+`. In the last run it refused 3
+  times.
 `)
 	texttest.Same(t, "50 columns", renderExplanation(paced(), 50, term.Caps{}), `tickets: what limits the pace (learned 3.4/s)?
   4.0/s      your ceiling: 4 a second, set in
@@ -90,12 +90,13 @@ What stops a run first?
              collect gaps tickets
 
 What would make it faster?
+  Time: a little more is tried from time to time.
   A ceiling at the provider's limit, if you know
-  it and have not declared it: a run then need not
-  look for it. In the connector file, by the
-  window that the provider counts in: `+"`ceiling:\n  {per_second: N}`, `per_minute` or `per_hour`"+`.
-  Else time: a little more is tried from time to
-  time. In the last run it refused 3 times.
+  it and have not declared it, spares a run the
+  search and its refusals, and makes nothing
+  faster once the limit is found. In the connector
+  file, by the window that the provider counts in:
+  `+"`ceiling: {per_second: N}`, `per_minute` or\n  `per_hour`"+`. In the last run it refused 3 times.
 `)
 }
 

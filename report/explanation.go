@@ -127,7 +127,7 @@ func (e Explanation) BeginsWords() string {
 	if e.atWork() || e.Pace.Begins == 0 || e.Pace.Begins >= e.Pace.Learned || words.Rate(e.Pace.Begins) == learned {
 		return ""
 	}
-	return fmt.Sprintf("%s was found. The next run begins below it, because few refusals confirmed it or it is hours old, and rises to it while nothing is refused.", learned)
+	return fmt.Sprintf("%s was found. The next run begins below it, because fewer than three refusals in a row agreed on it or it is hours old, and rises to it while nothing is refused.", learned)
 }
 
 // A ConstraintWords is a constraint in words.

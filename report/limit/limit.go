@@ -92,7 +92,7 @@ var table = []Words{
 		Bound: gate.Learned, Name: "refusals",
 		Is:     "the provider refused, or gave no usable answer, when it was asked faster",
 		Figure: "the pace, and when an answer came last", Who: "the provider",
-		Do: "A ceiling at the provider's limit, if you know it and have not declared it: a run then need not look for it. In the connector file, by the window that the provider counts in: `ceiling: {per_second: N}`, `per_minute` or `per_hour`. Else time: a little more is tried from time to time.",
+		Do: "Time: a little more is tried from time to time. A ceiling at the provider's limit, if you know it and have not declared it, spares a run the search and its refusals, and makes nothing faster once the limit is found. In the connector file, by the window that the provider counts in: `ceiling: {per_second: N}`, `per_minute` or `per_hour`.",
 	}, {
 		Bound: gate.Slow, Name: "late answers",
 		Is:     "answers took much longer when the provider was asked faster",
