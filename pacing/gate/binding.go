@@ -97,6 +97,8 @@ func (g *Gate) limits(r *route.Route, recorded time.Time, pace float64) (all []C
 		}
 		if name == Places {
 			c.Count, c.PerSecond = m.InFlight(), 0
+		} else if n := m.InFlight(); n > 0 { // both are
+			all = append(all, Constraint{Name: Places, Count: n, Since: m.HeardAt})
 		}
 		wait, refused := m.Backoff(ago), m.Refused()
 		probes := refused > 0 && refused+m.Backoff(0) > passes && (r.Pace != nil || ago < m.Backoff(0)+probed)

@@ -113,6 +113,7 @@ func TestEachBoundBinds(t *testing.T) {
 			return good, 20 * ms
 		}
 	}
+	few := bucket(2, 2)
 	slowly := func(int, int, time.Time) (gate.Outcome, time.Duration) { return good, 500 * ms }
 	reserve := ceiling(20)
 	reserve.Reserve = 0.5
@@ -140,6 +141,15 @@ func TestEachBoundBinds(t *testing.T) {
 		{name: "three at once", provider: ceiling(20), workers: 8, requests: 3000, want: gate.Places, answer: func(_, inFlight int, _ time.Time) (gate.Outcome, time.Duration) {
 			if inFlight > 3 {
 				return gate.Outcome{Signal: law.Throttled, Hold: -1}, 40 * ms
+			}
+			return good, 700 * ms
+		}},
+		{name: "three at once, and then few as well", provider: ceiling(20), workers: 8, requests: 4000, want: gate.Learned, answer: func(i, inFlight int, at time.Time) (gate.Outcome, time.Duration) {
+			switch {
+			case inFlight > 3:
+				return gate.Outcome{Signal: law.Throttled, Hold: -1}, 40 * ms
+			case i > 3000:
+				return few(i, inFlight, at)
 			}
 			return good, 700 * ms
 		}},

@@ -117,7 +117,7 @@ func (p *plateau) limitedBy() Limit {
 	switch {
 	case p.banned > 0 && p.banned < p.most() && aim >= p.banned:
 		return Ban
-	case p.inFlight.capped():
+	case p.inFlight.capped() && (p.known == 0 || p.pace() >= p.most()): // else a pace was refused as well
 		return Places
 	case p.blocked && !p.spent || p.doubt > 0:
 		return Refusals
