@@ -388,3 +388,16 @@ func TestWindowWithoutAReset(t *testing.T) {
 		}
 	}
 }
+
+// TestSlowAnnouncedPaceIsKept: a limit that the provider announces is what was learned, also where it is slower than the start.
+func TestSlowAnnouncedPaceIsKept(t *testing.T) {
+	r := begin(t, &provider{}, law.Memory{}, time.Hour)
+	r.answer = func(p *provider) (law.Outcome, time.Duration) {
+		ok, left, reset := p.fixed(75, 3*time.Minute)
+		return announced(granted(ok), 75, left, reset, 3*time.Minute), 5 * ms
+	}
+	r.until(time.Hour + 2*time.Minute)
+	if m := r.law.Keep(); m.By != law.Headers || m.PerSecond() > 0.7 {
+		t.Errorf("75 in three minutes are announced: %.2f/s by %s is kept, want at most 0.7/s by headers", m.PerSecond(), m.By)
+	}
+}

@@ -7,7 +7,7 @@ import (
 
 // A Memory is what a law hands on to a later process, as JSON.
 type Memory struct {
-	Interval time.Duration `json:"interval_ns,omitempty"` // learned, and never worse than the start
+	Interval time.Duration `json:"interval_ns,omitempty"` // learned, and never worse than the start but where the provider announces less
 	HeardAt  time.Time     `json:"heard_at,omitzero"`     // when the provider last confirmed it
 	By       Limit         `json:"limited_by,omitempty"`  // what keeps it from being faster
 	Plateau  *keptPlateau  `json:"plateau,omitempty"`

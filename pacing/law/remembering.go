@@ -48,7 +48,7 @@ func (p *plateau) Keep() Memory {
 		if p.known == 0 {
 			kp.Guesses = p.guesses
 		}
-		if p.known == 0 && !p.slowBeyond && !p.guessed() {
+		if p.known == 0 && !p.slowBeyond && !p.guessed() && p.mode != following {
 			target = max(target, p.start)
 		}
 		kp.Target, kp.Limit, kp.Window, kp.Every, kp.Crowd = target, p.known, p.window, p.every, p.inFlight.places
