@@ -28,7 +28,7 @@ const (
 )
 
 // Keep returns what a later process should know. A pace that one bad evening
-// left behind is worth nothing: only a plateau that is an estimate, or at which
+// left behind is worth nothing: only a plateau that is an estimate or announced, or at which
 // answers became quick again, is kept when it is slower than the start.
 //
 // What the end of an episode will tell is left to whoever sees it, or goes on much later:
