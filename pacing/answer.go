@@ -113,7 +113,7 @@ func (a *answer) classed() {
 	case response.OK:
 		a.err = nil
 	case response.Throttle, response.Transient, response.Conflict:
-		a.again = true
+		a.again, a.outcome.Period = true, a.reading.Period
 		stop.Reason = collection.RateLimited
 		if a.status >= 500 || a.reading.Class != response.Throttle {
 			stop.Reason = collection.UpstreamPressure

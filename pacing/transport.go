@@ -347,7 +347,11 @@ func (g *Governor) retry(req *http.Request, a answer, another bool, settled desk
 		return nil
 	}
 	stop.Status = cmp.Or(stop.Status, a.status)
-	stop.Detail = cmp.Or(a.outcome.Why, stop.Detail) // what failed says more than what the next attempt would wait for
+	said := stop.Detail
+	stop.Detail = cmp.Or(a.outcome.Why, said) // what failed says more than what the next attempt would wait for
+	if a.reading.Class == response.Throttle && a.reading.Period > 0 {
+		stop.Detail = cmp.Or(said, stop.Detail) // but for a budget, which only the wait names
+	}
 	g.mu.Lock()
 	defer g.unlock()
 	return g.stopped(stop, now, next.Stream)

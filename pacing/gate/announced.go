@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"collect/pacing/gate/internal/timeline"
+	"collect/pacing/law"
 	"collect/pacing/response"
 )
 
@@ -22,6 +23,9 @@ type Quota struct {
 	Known     bool          `json:"window_known,omitempty"` // it was named, or one began anew; else it may be longer
 	Ends      time.Time     `json:"ends_at,omitzero"`       // zero: not said
 	Told      time.Time     `json:"told_at"`
+
+	empty  law.Moment // when a granted answer told that nothing is left, the first of those since something was; 0: none did
+	grants bool       // what left after that was granted, so that it binds nothing
 }
 
 // IsBudget reports whether q is of requests and of so long a window that a run cannot
@@ -58,11 +62,19 @@ func (h *heard) quotas() []Quota {
 	return h.all
 }
 
+// grants reports whether requests are granted while nothing is left of one of windows, as
+// answers tell it. Such a budget is none.
+func (h *heard) grants(windows []response.Quota) bool {
+	return slices.ContainsFunc(h.quotas(), func(q Quota) bool {
+		return q.grants && slices.ContainsFunc(windows, func(w response.Quota) bool { return w.Remaining == 0 && w.Name == q.Name && w.Unit == q.Unit })
+	})
+}
+
 // hear notes the limits that an answer announced. The reset beside a refusal says where
-// in the window that came, and may be told beside no other answer.
-func (h *heard) hear(windows []response.Quota, refused bool, at time.Time) {
-	for i := range windows {
-		w := &windows[i]
+// in the window that came, and may be told beside no other answer. The request left at a moment.
+func (h *heard) hear(o *Outcome, left, now law.Moment, at time.Time) {
+	for i := range o.Windows {
+		w := &o.Windows[i]
 		if !(w.Limit > 0) || w.Remaining < 0 {
 			continue
 		}
@@ -79,9 +91,18 @@ func (h *heard) hear(windows []response.Quota, refused bool, at time.Time) {
 			q.Window, q.Known = 0, false
 		}
 		q.Known = q.Known || w.Window > 0 || !q.Ends.IsZero() && at.After(q.Ends)
+		switch {
+		case w.Remaining > 0:
+			q.empty, q.grants = 0, false
+		case o.Signal != law.Succeeded && o.Signal != law.Answered:
+		case q.empty == 0:
+			q.empty = max(now, 1)
+		default:
+			q.grants = q.grants || left >= q.empty
+		}
 		q.Limit, q.Remaining, q.Told, q.Ends = w.Limit, w.Remaining, timeline.Saved(at), time.Time{}
 		q.Window = max(q.Window, w.Window)
-		if !refused {
+		if o.Signal != law.Throttled && !o.QuotaUsed {
 			q.Window = max(q.Window, w.Reset)
 		}
 		if w.Reset >= 0 {

@@ -18,7 +18,7 @@ type Outcome struct {
 	Leftover  bool             // it failed after the run had ended, when only what takes long was left: only the breaker counts that
 	QuotaUsed bool             // a quota is used up: a hold, and no news about the pace
 	Code      string           // the provider's word for it; "": there is none
-	Period    time.Duration    // of the quota; 0: not said
+	Period    time.Duration    // of the quota; of a refusal that is one of the pace unless a budget is used up: of that; 0: not said
 	Wide      bool             // the hold concerns more than the requests of Key
 	Operator  bool             // only an operator may release the account that is refused
 	Hold      time.Duration    // the provider asked for it; negative: it did not

@@ -206,3 +206,60 @@ func TestAQuotaWithoutAnEndIsNoRequestedPause(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusalOfABudget: where a budget is all that a refusal can come from, it is a quota that is
+// used up, unless what left after nothing was left of it was granted.
+func TestRefusalOfABudget(t *testing.T) {
+	told := func(o gate.Outcome, left float64) gate.Outcome {
+		o.Windows = []response.Quota{{Name: "tokens", Limit: 400, Remaining: left, Reset: -1}}
+		return o
+	}
+	refused := told(gate.Outcome{Signal: law.Throttled, Hold: -1, Period: 24 * time.Hour}, 0)
+	refused.Basis.Quota = "tokens"
+	broken := told(gate.Outcome{Signal: law.Failed, Hold: -1}, 0)
+	other := told(refused, 0)
+	other.Windows[0].Name = "points"
+	for _, tc := range []struct {
+		name  string
+		turns []gate.Outcome // of requests that leave one after the other
+		saved bool           // another run goes on after the first of them
+		then  []gate.Outcome // of two that are in flight at once
+		last  gate.Outcome
+		quota bool
+	}{
+		{"the first answer", nil, false, nil, refused, true},
+		{"the last of it was granted", []gate.Outcome{told(good, 10), told(good, 0)}, false, nil, refused, true},
+		{"the last two were in flight at once", []gate.Outcome{told(good, 10)}, false, []gate.Outcome{told(good, 0), told(good, 0)}, refused, true},
+		{"two were granted in turn", []gate.Outcome{told(good, 0), told(good, 0)}, false, nil, refused, false},
+		{"one failed, and one was granted", []gate.Outcome{told(good, 10), told(broken, 0), told(good, 0)}, false, nil, refused, true},
+		{"one of the two in an earlier run", []gate.Outcome{told(good, 0), told(good, 0)}, true, nil, refused, true},
+		{"two were granted, and then more was left", []gate.Outcome{told(good, 0), told(good, 0), told(good, 390), told(good, 0)}, false, nil, refused, true},
+		{"two were granted, and nothing is left of another one", []gate.Outcome{told(good, 0), told(good, 0)}, false, nil, other, true},
+	} {
+		g, now := open(t, collection.Provider{}), t0
+		for i, o := range tc.turns {
+			if tc.saved && i == 1 {
+				state := g.Snapshot(now)
+				g = open(t, collection.Provider{})
+				if err := g.Restore(state, now); err != nil {
+					t.Fatal(err)
+				}
+			}
+			now, _ = attempt(t, g, now.Add(time.Second), o)
+		}
+		var passes []gate.Pass
+		for range tc.then {
+			now = now.Add(time.Second)
+			passes = append(passes, g.Leave(&gate.Request{}, now))
+		}
+		for i, o := range tc.then {
+			now = now.Add(time.Second)
+			g.Settle(now, passes[i], &o)
+		}
+		was := g.Rate()
+		silence := refusedInTurn(t, g, &now, 1, tc.last)[0]
+		if quota := silence >= 59*time.Minute; quota != tc.quota || quota != (g.Rate() >= was) {
+			t.Errorf("%s: a silence of %v, and a pace of %v after %v; is it a quota? %t", tc.name, silence, g.Rate(), was, tc.quota)
+		}
+	}
+}

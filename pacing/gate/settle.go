@@ -53,6 +53,11 @@ func (g *Gate) Settle(at time.Time, p Pass, o *Outcome) (changes []collection.Ev
 	took := now - f.left
 	f.party.count(-1)
 	news := false
+	if o.Signal == law.Throttled && o.Period > 0 && !g.heard.grants(o.Windows) {
+		c := *o // nothing else is said: the budget is a quota that is used up
+		c.Signal, c.QuotaUsed, c.Code = law.Silent, true, o.Basis.Quota
+		o = &c
+	}
 	if !g.calm || o.QuotaUsed {
 		o, news = g.quotas.suppose(o, f.way.Key(), f.left, now)
 	}
@@ -60,7 +65,7 @@ func (g *Gate) Settle(at time.Time, p Pass, o *Outcome) (changes []collection.Ev
 		if g.heard == nil {
 			g.heard = &heard{}
 		}
-		g.heard.hear(o.Windows, o.Signal == law.Throttled || o.QuotaUsed, at)
+		g.heard.hear(o, f.left, now, at)
 	}
 	if len(o.Windows) > 0 || o.Signal == law.Throttled {
 		if windows, reset := f.way.Empty.Believe(o.Signal, o.Windows, f.left, now); reset >= 0 {

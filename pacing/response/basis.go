@@ -74,7 +74,10 @@ func (r *Reading) later(d time.Duration, by string) {
 func usedUp(windows []Quota) string {
 	name, longest := "", time.Duration(-1)
 	for _, q := range windows {
-		if window := max(q.Window, q.Reset); q.Remaining == 0 && q.Unit != concurrentRequests && q.Unit != Percent && window > longest {
+		if q.Remaining != 0 || q.Unit == concurrentRequests || q.Unit == Percent {
+			continue
+		}
+		if window := max(q.Window, q.Reset, budgetNamed(q.Name)); window > longest {
 			name, longest = q.Name, window
 		}
 	}

@@ -31,7 +31,8 @@ func (l *limits) family(header, value string) {
 	name := family
 	if len(in.dimension) > 0 {
 		name = strings.Join(in.dimension, "-")
-		if !rate && end > 1 { // a family that has a name: x-app-limit-24hour beside x-user-limit-24hour
+		// A family that has a name: x-app-limit-24hour beside x-user-limit-24hour, x-daily-ratelimit-token beside x-ratelimit
+		if end > 1 && (!rate || budgetNamed(family) > 0) {
 			name = family + "-" + name
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"collect/internal/lazy"
 )
 
 // concurrentRequests is the quota unit for requests in flight, by
@@ -137,6 +139,38 @@ func windowNamed(name string) time.Duration {
 		return w.unit
 	}
 	return 0
+}
+
+// budgetWord is the word of a name that tells the window of a budget: right before the
+// word of its family (X-Daily-RateLimit-Token), or at the end (X-RateLimit-Remaining-Day,
+// X-HourLimit-Remaining). Elsewhere it is of what is asked for: Day-Ahead-Prices.
+var budgetWord = lazy.Regexp(`^(?:x-)?(hourly|daily|weekly|monthly)-(?:ratelimit|rate-limit|quota)\b` +
+	`|(?:^|-)([0-9]*(?:hour|hourly|day|daily|week|weekly|month|monthly))(?:limit)?$`)
+
+// budgetNamed returns the window of a budget that the name of a limit tells by such a
+// word; 0 if it tells none.
+func budgetNamed(name string) time.Duration {
+	words := budgetWord().FindStringSubmatch(name)
+	if words == nil {
+		return 0
+	}
+	return windowNamed(words[1] + words[2])
+}
+
+// spentBudget returns the longest window of the budgets of which nothing is left; 0 if
+// something else is used up as well, or one may be no limit at all.
+func spentBudget(windows []Quota) (longest time.Duration) {
+	for _, q := range windows {
+		if q.Remaining != 0 {
+			continue
+		}
+		window := budgetNamed(q.Name)
+		if window == 0 || q.Limit < 1 || q.Unit == concurrentRequests {
+			return 0
+		}
+		longest = max(longest, window)
+	}
+	return longest
 }
 
 // put sets m[k], and makes m if need be: most answers need none.

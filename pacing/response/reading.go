@@ -42,7 +42,7 @@ type Reading struct {
 	Hold    time.Duration // no request may start earlier; negative: not said
 	Basis   Basis         // what Hold follows from
 	Retry   time.Duration // Retry-After, also where it does not mean a hold; negative: not said
-	Period  time.Duration // of the quota that is used up; 0: not said
+	Period  time.Duration // of the quota that is used up, or, of a throttle, of a budget that is all that it may come from; 0: not said
 	Reason  string        // the provider's own code for it
 	Key     string        // what the limit applies to; "" for the account, "*" for everything
 	Route   string        // the class of requests that the provider counts this one to; "": not said
@@ -104,8 +104,12 @@ func Read(now time.Time, status int, h http.Header, body []byte) Reading {
 	default:
 		r.Hold = -1
 	}
-	if r.Basis.Quota = usedUp(r.Windows); r.Class == QuotaUsed {
+	r.Basis.Quota = usedUp(r.Windows)
+	switch {
+	case r.Class == QuotaUsed:
 		r.Basis.Quota = cmp.Or(r.Basis.Quota, r.Reason)
+	case status == http.StatusTooManyRequests && r.Class == Throttle && mark == "" && r.Hold < 0 && !r.AtOnce && !noBudget().Match(body):
+		r.Period = spentBudget(r.Windows)
 	}
 	return r
 }

@@ -30,6 +30,7 @@ type vector struct {
 		Cost    float64
 		MaxRate float64 `json:"max_rate"`
 		AtOnce  bool    `json:"at_once"`
+		PeriodS float64 `json:"period_s"` // of a throttle
 		Windows []struct {
 			Name      string
 			Limit     float64
@@ -111,6 +112,9 @@ func (v *vector) check(t *testing.T) {
 	}
 	if got, want := r.AtOnce, v.Expect.AtOnce; got != want {
 		t.Errorf("%s: too many in flight %v, want %v", v.Vendor, got, want)
+	}
+	if got, want := r.Period.Seconds(), v.Expect.PeriodS; r.Class == response.Throttle && got != want {
+		t.Errorf("%s: a period of %v s, want %v", v.Vendor, got, want)
 	}
 	var got, want []string
 	for _, q := range r.Windows {

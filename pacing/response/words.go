@@ -94,6 +94,9 @@ func (f *found) places(o map[string]any) {
 	}
 }
 
+// noBudget finds that a refusal speaks of a pace, of a wait or of the requests in flight, and so not of a budget of an hour or more.
+var noBudget = lazy.Regexp(`(?i)throttl|concurren|simultaneous|\bburst|\b(second|sec|minute|min)s?\b|\d ?m?s\b`)
+
 // unitsInWords are the periods of such limits, by their first letters.
 var unitsInWords = map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': day}
 
