@@ -270,6 +270,9 @@ func refuted(e collection.Evidence) error {
 		stop.Reason = collection.ListChanged
 	case e.Changed(): // no quieter hour came: later runs read it again, and a person hears of it
 		stop.Detail += fmt.Sprintf("; so it was in %d runs in a row", tried)
+		if e.Fell > 0 && !e.InPages {
+			stop.Detail += ". If the list does not change that much, the total counts something else: `total: ignore` in the stream says so"
+		}
 	}
 	if e.Refuted < mostRefuted {
 		stop.Err = errAgain

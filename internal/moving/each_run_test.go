@@ -62,6 +62,9 @@ func TestListThatChangesInEachRun(t *testing.T) {
 				if say := fmt.Sprintf("%d runs in a row", n); reason == collection.BadPage && !strings.Contains(gaps[0].Detail, say) {
 					t.Errorf("the gap of run %d says %q, and not %q", n, gaps[0].Detail, say)
 				}
+				if advised := strings.Contains(gaps[0].Detail, "`total: ignore`"); advised != (reason == collection.BadPage && name != "pages by none") {
+					t.Errorf("run %d, where a total of records is told or not: %q", n, gaps[0].Detail)
+				}
 			}
 			sound = true
 			if outcome, _ := run(t, db, c, "run-sound"); outcome != collection.Complete {
