@@ -347,10 +347,9 @@ func (g *Governor) retry(req *http.Request, a answer, another bool, settled desk
 		return nil
 	}
 	stop.Status = cmp.Or(stop.Status, a.status)
-	said := stop.Detail
-	stop.Detail = cmp.Or(a.outcome.Why, said) // what failed says more than what the next attempt would wait for
-	if a.reading.Class == response.Throttle && a.reading.Period > 0 {
-		stop.Detail = cmp.Or(said, stop.Detail) // but for a budget, which only the wait names
+	// What failed says more than what the next attempt would wait for, but for a budget, which only the wait names.
+	if budget := a.reading.Class == response.Throttle && a.reading.Period > 0; !budget || stop.Detail == "" {
+		stop.Detail = cmp.Or(a.outcome.Why, stop.Detail)
 	}
 	g.mu.Lock()
 	defer g.unlock()

@@ -62,11 +62,17 @@ func (h *heard) quotas() []Quota {
 	return h.all
 }
 
-// grants reports whether requests are granted while nothing is left of one of windows, as
-// answers tell it. Such a budget is none.
+// index returns where h has the limit w; -1 if it has none.
+func (h *heard) index(w *response.Quota) int {
+	return slices.IndexFunc(h.quotas(), func(q Quota) bool { return q.Name == w.Name && q.Unit == w.Unit })
+}
+
+// grants reports whether the provider grants requests while its answers tell that nothing is left of
+// one of windows. Such a budget is none.
 func (h *heard) grants(windows []response.Quota) bool {
-	return slices.ContainsFunc(h.quotas(), func(q Quota) bool {
-		return q.grants && slices.ContainsFunc(windows, func(w response.Quota) bool { return w.Remaining == 0 && w.Name == q.Name && w.Unit == q.Unit })
+	return slices.ContainsFunc(windows, func(w response.Quota) bool {
+		n := h.index(&w)
+		return w.Remaining == 0 && n >= 0 && h.all[n].grants
 	})
 }
 
@@ -78,7 +84,7 @@ func (h *heard) hear(o *Outcome, left, now law.Moment, at time.Time) {
 		if !(w.Limit > 0) || w.Remaining < 0 {
 			continue
 		}
-		n := slices.IndexFunc(h.all, func(q Quota) bool { return q.Name == w.Name && q.Unit == w.Unit })
+		n := h.index(w)
 		if n < 0 {
 			if len(h.all) >= mostAnnounced {
 				continue

@@ -157,8 +157,8 @@ func budgetNamed(name string) time.Duration {
 	return windowNamed(words[1] + words[2])
 }
 
-// spentBudget returns the longest window of the budgets of which nothing is left; 0 if
-// something else is used up as well, or one may be no limit at all.
+// spentBudget returns the longest window of the budgets that are used up; 0 if another limit
+// is used up as well, or one of the budgets may be no limit at all.
 func spentBudget(windows []Quota) (longest time.Duration) {
 	for _, q := range windows {
 		if q.Remaining != 0 {

@@ -141,8 +141,8 @@ func (b *Batch) decide(at place, sl *collection.Slice, result *collection.Commit
 	return b.tx.Exec(`DELETE`+undecided, at.stream.ID, at.partition)
 }
 
-// settle stores the records that moved here as the quarantine has them, if the slice does not show them. It leaves in quarantine those
-// of which it is not known where they belong.
+// settle stores the records that moved here as the quarantine has them, if the slice does not show them. It leaves a record in
+// quarantine if nothing tells where it belongs.
 func (b *Batch) settle(at place, sl *collection.Slice, result *collection.Committed) error {
 	shown := map[string]bool{}
 	for i := range sl.Records {
