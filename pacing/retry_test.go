@@ -249,6 +249,41 @@ func TestThrottleVerdictHeedsRetryAfter(t *testing.T) {
 	})
 }
 
+// TestQuotaOfWhichTheEndIsAnnounced: a run that would have to wait for longer than it waits ends as planned, whether the
+// last request of the quota or one too many said that nothing is left. What only asks for a wait is none of a quota.
+func TestQuotaOfWhichTheEndIsAnnounced(t *testing.T) {
+	for name, tc := range map[string]struct {
+		status int
+		told   map[string]string
+		want   collection.Reason
+	}{
+		"granted":     {200, map[string]string{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "7200"}, collection.Quota},
+		"refused":     {429, map[string]string{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "7200"}, collection.Quota},
+		"asks":        {429, map[string]string{"Retry-After": "7200"}, collection.RetryAfter},
+		"asks longer": {429, map[string]string{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "3600", "Retry-After": "7200"}, collection.RetryAfter},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := serve(func(w http.ResponseWriter, _ *http.Request) {
+					w.Header().Set("X-RateLimit-Limit", "5000")
+					for k, v := range tc.told {
+						w.Header().Set(k, v)
+					}
+					w.WriteHeader(tc.status)
+				})
+				g := govern(t, pacing.Config{Base: m})
+				if tc.status == 200 {
+					mustFetch(t, g)
+				}
+				stop := stopOf(t, g)
+				if wait := time.Until(stop.NotBefore); stop.Reason != tc.want || wait < 119*time.Minute || wait > 121*time.Minute || m.count() != 1 {
+					t.Errorf("%+v after %d requests, want %s for two hours after 1", stop, m.count(), tc.want)
+				}
+			})
+		})
+	}
+}
+
 // TestQuotaIsAHold: no retry helps, and the pace was not the problem.
 func TestQuotaIsAHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

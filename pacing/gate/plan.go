@@ -204,6 +204,9 @@ func (g *Gate) refuse(r *Request, way *route.Route, now law.Moment) *collection.
 		if basis.By != response.Asked {
 			stop.Detail = basis.Words()
 		}
+		if basis.Renewed() {
+			stop.Reason = collection.Quota
+		}
 		return stop
 	case g.breaker.State == halt.Open && g.breaker.Forced != nil:
 		return &collection.Stop{Reason: collection.CircuitOpen, NotBefore: g.breaker.Forced.Until, Detail: g.breaker.Forced.Words()}
