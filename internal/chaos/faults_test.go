@@ -166,6 +166,7 @@ func TestPromotions(t *testing.T) {
 			}
 			f.servers[0], f.servers[1] = next, old
 			lost := before - f.commits()
+			f.lost = f.lost || lost > 0
 			from := time.Now()
 			f.await("requests after the promotion", func() bool { return len(f.since(from)) > 2*len(connectors) })
 			var err error

@@ -56,6 +56,7 @@ type fleet struct {
 	servers []*server // the first is the one that is written to
 	workers []*worker
 	db      *sql.DB
+	lost    bool // commits were
 
 	mu    sync.Mutex
 	asked []request

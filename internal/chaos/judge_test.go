@@ -35,7 +35,8 @@ func (f *fleet) judge() {
 	f.leave()
 }
 
-// records asks for every record once, and for one commit of each page.
+// records asks for every record once, and for one commit of each page. If commits were lost, so may be the end of a turn, and
+// another one reads a list that is complete once more.
 func (f *fleet) records(name string) {
 	f.Helper()
 	seen := map[int]int{}
@@ -56,8 +57,10 @@ func (f *fleet) records(name string) {
 	if len(seen) > 0 {
 		f.Errorf("%s: %d records that the provider never had", name, len(seen))
 	}
-	var commits int
-	if err := f.db.QueryRow(`SELECT count(*) FROM slices s JOIN runs r ON r.id = s.run WHERE r.connector = $1`, name).Scan(&commits); err != nil || commits != pages {
-		f.Errorf("%s: %d commits of %d pages: %v", name, commits, pages, err)
+	var commits, again int
+	if err := f.db.QueryRow(`SELECT count(*) FILTER (WHERE r.number <= whole), count(*) FILTER (WHERE r.number > whole)
+		FROM slices s JOIN runs r ON r.id = s.run, (SELECT min(number) AS whole FROM runs WHERE connector = $1 AND outcome = 'complete') x
+		WHERE r.connector = $1`, name).Scan(&commits, &again); err != nil || commits != pages || again != 0 && (!f.lost || again != pages) {
+		f.Errorf("%s: %d commits of %d pages, and %d after that: %v", name, commits, pages, again, err)
 	}
 }
