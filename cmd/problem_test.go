@@ -357,9 +357,11 @@ func TestProblemFits(t *testing.T) {
 func TestUnreachableSaysWhere(t *testing.T) {
 	sc := here
 	sc.Address = "https://api.acme.exmaple"
-	text := renderProblem(problem.Of(&collection.Stop{Reason: collection.UpstreamPressure, Err: syscall.ECONNREFUSED}, sc), 80, term.Caps{})
-	if !strings.Contains(text, "note   it is asked at https://api.acme.exmaple\n") {
-		t.Errorf("it does not say where it asked:\n%s", text)
+	for _, reason := range []collection.Reason{collection.UpstreamPressure, collection.RetryBudget} {
+		text := renderProblem(problem.Of(&collection.Stop{Reason: reason, Err: syscall.ECONNREFUSED}, sc), 80, term.Caps{})
+		if !strings.Contains(text, "note   it is asked at https://api.acme.exmaple\n") {
+			t.Errorf("%s: it does not say where it asked:\n%s", reason, text)
+		}
 	}
 }
 

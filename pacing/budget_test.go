@@ -1,11 +1,14 @@
 package pacing_test
 
 import (
+	"errors"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -217,6 +220,19 @@ func TestRetryBudgetEmptyDefersWithoutSleeping(t *testing.T) {
 		}
 		if got, want := b.Tally(), (collection.Tally{Requests: 3, Retries: 2}); got != want {
 			t.Errorf("tally %+v, want %+v", got, want)
+		}
+	})
+}
+
+// TestRetryBudgetEmptyWhereNothingIsReached: the stop says that no request got as far as an answer.
+func TestRetryBudgetEmptyWhereNothingIsReached(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nobody := sends(func(*http.Request) (*http.Response, error) {
+			return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+		})
+		g := govern(t, pacing.Config{Base: nobody, Budget: pacing.NewBudget(pacing.BudgetLimits{RetryTokens: 2})})
+		if stop := stopOf(t, g); stop.Reason != collection.RetryBudget || stop.Status != 0 || !errors.Is(stop, syscall.ECONNREFUSED) {
+			t.Errorf("stopped for %v (%v), want retry_budget for a refused connection", stop, stop.Err)
 		}
 	})
 }

@@ -346,9 +346,11 @@ func (g *Governor) retry(req *http.Request, a answer, another bool, settled desk
 	if stop == nil {
 		return nil
 	}
-	stop.Status = cmp.Or(stop.Status, a.status)
+	if stop.Status = cmp.Or(stop.Status, a.status); stop.Reason == collection.RetryBudget && errors.Is(a.err, collection.ErrUnreached) {
+		stop.Err = a.err // it may be that nothing can be reached at all
+	}
 	// What failed says more than what the next attempt would wait for, but for a budget, which only the wait names.
-	if budget := a.reading.Class == response.Throttle && a.reading.Period > 0; !budget || stop.Detail == "" {
+	if budget := stop.Reason == collection.Quota || a.reading.Class == response.Throttle && a.reading.Period > 0; !budget || stop.Detail == "" {
 		stop.Detail = cmp.Or(a.outcome.Why, stop.Detail)
 	}
 	g.mu.Lock()

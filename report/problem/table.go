@@ -219,10 +219,10 @@ func as[E error](err error) bool {
 func full(err error) bool { return is(collection.ErrFull, syscall.ENOSPC, syscall.EDQUOT)(err) }
 
 // Unreachable reports whether no request got as far as an answer: a stop for
-// pressure without a status.
+// pressure, or as no retries are left, without a status.
 func Unreachable(err error) bool {
 	stop, ok := errors.AsType[*collection.Stop](err)
-	return ok && stop.Reason == collection.UpstreamPressure && stop.Status == 0
+	return ok && (stop.Reason == collection.UpstreamPressure || stop.Reason == collection.RetryBudget && stop.Err != nil) && stop.Status == 0
 }
 
 // obstacle says, without naming addresses, what kept us from the provider.
