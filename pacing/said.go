@@ -45,8 +45,8 @@ func (g *guard) said(out *http.Request, header http.Header, body []byte) (text, 
 
 // errorMembers are where APIs say in words what is wrong, the plainest first.
 // ("detail" and "title" are those of RFC 9457, "error_description" is that of
-// RFC 6749, "value" is that of OData.)
-var errorMembers = []string{"message", "error", "error_description", "detail", "errors", "title", "value", "Message"}
+// RFC 6749, "error_message" that of Stack Exchange and Google Maps, "value" that of OData.)
+var errorMembers = []string{"message", "error", "error_description", "error_message", "detail", "errors", "title", "value", "Message"}
 
 // errorText returns the words of a decoded answer, which stands at a place, from the
 // member that says them; "" if there are none. An error that is a word, such as
@@ -64,7 +64,7 @@ func errorText(v any, at string, depth int) (text, codeAt string) {
 		}
 	case map[string]any:
 		if code, isWord := v["error"].(string); isWord {
-			for _, name := range []string{"message", "error_description"} {
+			for _, name := range []string{"message", "error_description", "error_message"} {
 				if words, ok := v[name].(string); ok && words != "" {
 					return coded(v, at, words, "")
 				}

@@ -28,6 +28,7 @@ func TestWhatARefusalSays(t *testing.T) {
 		{"message", "", `{"message": "per_page is at most 50"}`, "it said: per_page is at most 50", 400},
 		{"nested", "", `{"error": {"code": 17, "message": "no such field: naem"}}`, "it said: no such field: naem", 400},
 		{"OData", "", `{"error": {"code": "x", "message": {"lang": "en", "value": "Syntax error at position 4"}}}`, "it said: Syntax error at position 4", 400},
+		{"Stack Exchange", "", `{"error_id": 403, "error_message": "key is not valid", "error_name": "access_denied"}`, "it said: key is not valid", 400},
 		{"OAuth", "", `{"error": "invalid_scope", "error_description": "read is needed"}`, "it said: read is needed", 401},
 		{"a word", "", `{"error": "invalid_scope"}`, "it said: invalid_scope", 400},
 		{"problem details", "", `{"type": "about:blank", "title": "Bad Request", "detail": "sort is unknown"}`, "it said: sort is unknown", 422},
