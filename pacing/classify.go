@@ -61,7 +61,7 @@ func (g *Governor) judge(resp *http.Response, body []byte, req *http.Request) an
 	a.outcome.Weak = resp.StatusCode == http.StatusServiceUnavailable && r.Hold < 0 || response.OwnTrouble(r.Reason)
 	a.outcome.AtOnce = r.AtOnce
 	a.outcome.Overdue = resp.StatusCode == http.StatusGatewayTimeout || resp.StatusCode == http.StatusBadGateway || astray
-	a.outcome.Windows, a.outcome.MaxRate, a.outcome.Basis = r.Windows, r.Pace, r.Basis
+	a.outcome.Windows, a.outcome.Cost, a.outcome.MaxRate, a.outcome.Basis = r.Windows, r.Cost, r.Pace, r.Basis
 	a.outcome.Key, a.outcome.Wide = r.Route, wide(r)
 	switch {
 	case slices.Contains(ends, verdict):

@@ -76,6 +76,18 @@ func (h *heard) grants(windows []response.Quota) bool {
 	})
 }
 
+// lasts reports whether a limit that grants something is granted anew at a time, or later, as was told. Of a block
+// no limit is told, and one of 0 is one that a person has to lift.
+func (h *heard) lasts(until time.Time) bool {
+	return slices.ContainsFunc(h.quotas(), func(q Quota) bool {
+		ends := q.Ends
+		if ends.IsZero() {
+			ends = q.Told.Add(q.Window)
+		}
+		return q.Limit >= 1 && q.Unit != response.Percent && !ends.Before(until.Add(-time.Second)) // times are whole seconds, and a hold is a little longer
+	})
+}
+
 // hear notes the limits that an answer announced. The reset beside a refusal says where
 // in the window that came, and may be told beside no other answer. The request left at a moment.
 func (h *heard) hear(o *Outcome, left, now law.Moment, at time.Time) {

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -25,6 +26,7 @@ type Outcome struct {
 	Basis     response.Basis   // what Hold follows from
 	MaxRate   float64          // requests per second that the provider announced; 0: it did not
 	Windows   []response.Quota // limits that were announced
+	Cost      float64          // of the request, in the points of such a limit; 0: not said
 	Key       string           // of the requests that the answer speaks of; "": not said
 	Refused   string           // why the account is refused; "" if it is not
 	Rejected  bool             // the credential is
@@ -35,7 +37,7 @@ type Outcome struct {
 // forLaw returns what it says of the pace. That the retry of a request is overdue
 // as well may be because of the request.
 func (o *Outcome) forLaw(retry bool) law.Outcome {
-	return law.Outcome{Signal: o.Signal, Weak: o.Weak, AtOnce: o.AtOnce, Overdue: o.Overdue && !retry, Refused: o.Refused != "", Hold: o.Hold, Windows: o.Windows, MaxRate: o.MaxRate}
+	return law.Outcome{Signal: o.Signal, Weak: o.Weak, AtOnce: o.AtOnce, Overdue: o.Overdue && !retry, Refused: o.Refused != "", Hold: o.Hold, Windows: o.Windows, Cost: o.Cost, MaxRate: o.MaxRate}
 }
 
 // without returns o with the windows that are believed, and without the silence
@@ -45,6 +47,20 @@ func (o *Outcome) without(believed []response.Quota, reset time.Duration) *Outco
 	if c.Windows = believed; c.Hold <= reset {
 		c.Hold = -1
 	}
+	return &c
+}
+
+// lacking returns o where the law asks for a silence until there is enough for a request of a limit that o announced: the
+// one of which least is left.
+func (o *Outcome) lacking() *Outcome {
+	c, least := *o, math.Inf(1)
+	c.Basis = Basis{By: response.Announced}
+	for _, q := range c.Windows {
+		if left := q.Remaining / q.Limit; q.Limit > 0 && left < least && max(q.Window, q.Reset) > 0 {
+			c.Basis.Quota, least = q.Name, left
+		}
+	}
+	c.Wide = c.Wide && c.Basis.Quota != c.Key
 	return &c
 }
 

@@ -204,7 +204,7 @@ func (g *Gate) refuse(r *Request, way *route.Route, now law.Moment) *collection.
 		if basis.By != response.Asked {
 			stop.Detail = basis.Words()
 		}
-		if basis.Renewed() {
+		if basis.Renewed() && g.heard.lasts(stop.NotBefore) {
 			stop.Reason = collection.Quota
 		}
 		return stop

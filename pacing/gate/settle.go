@@ -125,7 +125,9 @@ func (g *Gate) restoreRejected(at time.Time) {
 // answered settles a flight in the calm, with an outcome that is plain.
 func (g *Gate) answered(f *flight, o *Outcome, now law.Moment) (changes []collection.Event, save bool) {
 	f.way.Hears(now)
-	f.pace.OnResult(f.ticket, o.forLaw(f.retry), now)
+	if hold := f.pace.OnResult(f.ticket, o.forLaw(f.retry), now); hold > 0 {
+		g.calm, save = false, g.silence(f.way, o.lacking(), hold, now)
+	}
 	if f.id > g.breaker.Fence {
 		g.breaker.Count(f.id, false)
 	}
@@ -135,7 +137,7 @@ func (g *Gate) answered(f *flight, o *Outcome, now law.Moment) (changes []collec
 			return []collection.Event{g.clampChanged(change)}, true
 		}
 	}
-	return nil, false
+	return nil, save
 }
 
 // weigh settles any flight.
@@ -154,6 +156,9 @@ func (g *Gate) weigh(f *flight, o *Outcome, at time.Time, now law.Moment) (chang
 		g.routes.Refused(f.id, g.sent, f.stream)
 	}
 	hold := f.pace.OnResult(f.ticket, o.forLaw(f.retry), now)
+	if hold > max(o.Hold, 0) {
+		o = o.lacking()
+	}
 	if o.Signal == law.Throttled && f.pace.Keep().Backoff(0) > noticed {
 		save = true // no slice may come for long that it is saved with
 	}

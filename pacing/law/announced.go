@@ -31,6 +31,7 @@ type bulletin struct {
 	usages   []*usage      // those that are told in percent
 	thrift   float64       // the pace that the last of a budget allows; 0: any
 	thrifty  Moment        // until then
+	lacks    time.Duration // until enough for one request is left of each; 0: it is
 	doubted  Moment        // they are not followed before
 	doubtFor time.Duration // for which they were not the last time; 0: no refusal speaks against them
 	vowed    float64       // the highest pace that was refused though they promised it; 0: none was
@@ -64,13 +65,14 @@ func (p *plateau) announce(d *Ticket, o *Outcome, refused bool, now Moment) {
 		if g == nil {
 			continue
 		}
+		g.charge.see(d, q, o.Cost, refused, g.told)
 		if g.told >= response.BudgetFrom {
-			if q.Remaining > 0 {
+			if q.Remaining > 0 && (q.Unit == "" || g.known()) {
 				p.allot(d, g, q, refused, now)
 			}
 			continue
 		}
-		if refused && q.Window <= 0 {
+		if refused && q.Window <= 0 || q.Unit != "" {
 			continue
 		}
 		if !refused {
@@ -134,7 +136,7 @@ func (p *plateau) announce(d *Ticket, o *Outcome, refused bool, now Moment) {
 // another limit by the same name, that is a second one: flask-limiter tells 10 a second
 // with every answer, and 300 a minute with the refusals of that.
 func (b *bulletin) gauge(q *response.Quota, refused bool, now Moment) *gauge {
-	if q.Unit != "" || q.Remaining < 0 || q.Reset <= 0 && (q.Window <= 0 || q.Limit < 1) {
+	if q.Unit == response.AtOnce || q.Remaining < 0 || q.Reset <= 0 && (q.Window <= 0 || q.Limit < 1) {
 		return nil
 	}
 	i := slices.IndexFunc(b.gauges, func(g *gauge) bool { return g.name == q.Name && g.limit == q.Limit })
@@ -148,6 +150,7 @@ func (b *bulletin) gauge(q *response.Quota, refused bool, now Moment) *gauge {
 		b.gauges = append(b.gauges, &gauge{name: q.Name})
 	}
 	g := b.gauges[i]
+	g.others = q.Unit != ""
 	if g.ends == 0 { // also of one that an earlier run saw
 		g.ends = now + q.Reset
 	}
@@ -162,7 +165,11 @@ func (b *bulletin) gauge(q *response.Quota, refused bool, now Moment) *gauge {
 		if 0 < g.told && g.told < response.BudgetFrom && told >= response.BudgetFrom {
 			b.told = now - freshest - 1 // what was left of it was followed, and it is a budget
 		}
-		*g = gauge{name: q.Name, limit: q.Limit, told: told, length: told, ends: g.ends}
+		was := g.charge
+		if q.Limit != g.limit {
+			was = charge{}
+		}
+		*g = gauge{name: q.Name, limit: q.Limit, told: told, length: told, ends: g.ends, others: g.others, charge: was}
 	}
 	return g
 }
@@ -178,11 +185,22 @@ func (p *plateau) allot(d *Ticket, g *gauge, q *response.Quota, refused bool, no
 	if q.Reset > 0 {
 		last = min(last, q.Reset)
 	}
-	rest := max(restLeast, q.Remaining-p.afloat)
-	if !refused && q.Reset > 0 && g.told <= response.PaceLimit && q.Remaining <= q.Limit && g.measured(d, q) {
-		p.trust.vouch(margin * min(rest/q.Reset.Seconds(), q.Limit/g.told.Seconds()))
+	each := g.each(q)
+	rest := q.Remaining/each - p.afloat
+	most, wait := max(restLeast, rest)/last.Seconds(), time.Duration(0)
+	next := max(1, d.weight)                                             // if it is like this one
+	if rest < next && (q.Unit != "" || each >= chargeMore) && !refused { // it would be refused
+		if wait = g.anew(q, (next-rest)*each, g.told); wait > chargeWait {
+			p.lacks, wait = max(p.lacks, wait), 0
+		} else if g.bits {
+			most = min(most, margin*next/g.anew(q, next*each, g.told).Seconds())
+		}
 	}
-	p.bind(g, rest/last.Seconds(), max(last, q.Reset), refused, now)
+	if !refused && q.Reset > 0 && g.told <= response.PaceLimit && q.Remaining <= q.Limit && g.measured(d, q) {
+		p.trust.vouch(margin * min(max(restLeast, rest)/q.Reset.Seconds(), q.Limit/each/g.told.Seconds()))
+	}
+	p.bind(g, most, max(last, q.Reset), refused, now)
+	p.tat = max(p.tat, now+wait)
 }
 
 // ration bounds the pace by what is left of a limit that is told in percent. It
@@ -237,7 +255,7 @@ func (p *plateau) bind(g *gauge, most float64, until time.Duration, refused bool
 // very long name is left out.
 func (b *bulletin) longest() (longest budget) {
 	for _, g := range b.gauges {
-		if g.told >= response.BudgetFrom && g.told > longest.Long && len(g.name) <= nameMost {
+		if !g.others && g.told >= response.BudgetFrom && g.told > longest.Long && len(g.name) <= nameMost {
 			longest = budget{g.name, g.told}
 		}
 	}
@@ -416,7 +434,7 @@ func (p *plateau) usedUp(o *Outcome, now Moment) bool {
 	}
 	for i := range o.Windows {
 		q := &o.Windows[i]
-		if q.Remaining != 0 || q.Reset <= 0 {
+		if q.Remaining != 0 || q.Reset <= 0 || q.Unit != "" {
 			continue
 		}
 		if g := p.gauge(q, true, now); g != nil && g.told > shortWindow {
@@ -442,7 +460,7 @@ func (b *bulletin) announcedPace(exact bool) float64 {
 // strictest returns the limit that grants least, but for budgets; nil if none is announced. See announcedPace for exact.
 func (b *bulletin) strictest(exact bool) (strictest *gauge) {
 	for _, g := range b.gauges {
-		if g.limit > 0 && g.told < response.BudgetFrom && !(exact && g.exceeded) && (strictest == nil || g.pace() < strictest.pace()) {
+		if g.limit > 0 && !g.others && g.told < response.BudgetFrom && !(exact && g.exceeded) && (strictest == nil || g.pace() < strictest.pace()) {
 			strictest = g
 		}
 	}

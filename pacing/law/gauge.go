@@ -60,8 +60,10 @@ type gauge struct {
 	low     float64 // the least that remained
 	raised  bool    // the look before made it faster
 
-	most  float64 // the pace that it allows, if it is a budget,
-	until Moment  // until then
+	others bool    // it counts something else than requests
+	charge         // of a request
+	most   float64 // the pace that it allows, if it is a budget,
+	until  Moment  // until then
 }
 
 // measured reports whether the length of the window is known from the answer to

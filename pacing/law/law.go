@@ -43,7 +43,7 @@ type Law interface {
 
 	// OnResult records what became of it. Only a success may make the pace
 	// faster. It returns how long to send nothing, negative for not at all: as
-	// long as o asks for, unless the law knows better when there is more.
+	// long as o asks for, unless the law knows better when there is more, or enough for one request.
 	OnResult(d Ticket, o Outcome, now Moment) (silence time.Duration)
 
 	// Known reports whether the refusal o of d belongs to an episode that has

@@ -211,6 +211,7 @@ func (p *plateau) OnSend(now Moment, weight float64) Ticket {
 
 // OnResult records the end of an attempt.
 func (p *plateau) OnResult(d Ticket, o Outcome, now Moment) (silence time.Duration) {
+	p.lacks = 0
 	p.flying--
 	p.settled = now
 	p.afloat -= d.weight
@@ -236,7 +237,10 @@ func (p *plateau) OnResult(d Ticket, o Outcome, now Moment) (silence time.Durati
 		p.unanswered(&d, now)
 		p.lose(&d, &o, now)
 	}
-	if o.Hold < 0 {
+	switch {
+	case p.lacks > max(o.Hold, 0):
+		return p.lacks
+	case o.Hold < 0:
 		return o.Hold
 	}
 	return p.silence(&o, now)

@@ -79,7 +79,7 @@ func (p *plateau) oneOff(now Moment) bool {
 // that a provider counts in, less than its whole length is left when it is used up, unless it says that this is its window. It is
 // believed as long as a pace is refused that is faster than what it made known.
 func (p *plateau) shutsOut() bool {
-	named := slices.ContainsFunc(p.gauges, func(g *gauge) bool { return g.told == p.asked })
+	named := slices.ContainsFunc(p.gauges, func(g *gauge) bool { return !g.others && g.told == p.asked })
 	return !named && p.asked >= windowLeast && slices.Contains(usualWindows[:], p.asked) && p.at-p.done.began > resetSlack &&
 		p.done.answers >= enough && (p.known == 0 || p.from > (1+agrees)*p.known)
 }

@@ -77,7 +77,7 @@ func (r *Reading) later(d time.Duration, by string) {
 func usedUp(windows []Quota) string {
 	name, longest := "", time.Duration(-1)
 	for _, q := range windows {
-		if q.Remaining != 0 || q.Unit == concurrentRequests || q.Unit == Percent {
+		if q.Remaining != 0 || q.Unit == AtOnce || q.Unit == Percent {
 			continue
 		}
 		if window := max(q.Window, q.Reset, budgetNamed(q.Name)); window > longest {

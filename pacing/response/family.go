@@ -44,7 +44,7 @@ func (l *limits) family(header, value string) {
 	}
 	l.set(name, in, value)
 	if in.inFlight {
-		l.quota(name).Unit = concurrentRequests
+		l.quota(name).Unit = AtOnce
 	}
 }
 

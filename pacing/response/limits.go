@@ -10,12 +10,12 @@ import (
 	"collect/internal/lazy"
 )
 
-// concurrentRequests is the quota unit for requests in flight, by
+// AtOnce is the quota unit for requests in flight, by
 // draft-ietf-httpapi-ratelimit-headers-10.
-const concurrentRequests = "concurrent-requests"
+const AtOnce = "concurrent-requests"
 
 // atOnceSpent reports whether q is a limit of requests in flight, and none is left.
-func atOnceSpent(q Quota) bool { return q.Unit == concurrentRequests && q.Remaining == 0 }
+func atOnceSpent(q Quota) bool { return q.Unit == AtOnce && q.Remaining == 0 }
 
 // readLimits reads the announced limits of h into r, and returns how long access
 // is blocked beside them; a negative value if it is not. The names follow a few
@@ -165,7 +165,7 @@ func spentBudget(windows []Quota) (longest time.Duration) {
 			continue
 		}
 		window := budgetNamed(q.Name)
-		if window == 0 || q.Limit < 1 || q.Unit == concurrentRequests {
+		if window == 0 || q.Limit < 1 || q.Unit == AtOnce {
 			return 0
 		}
 		longest = max(longest, window)

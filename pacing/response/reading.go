@@ -128,7 +128,7 @@ func leftOf(windows []Quota) state {
 	s := state{reset: -1, end: -1}
 	for _, q := range windows {
 		switch {
-		case q.Unit == concurrentRequests || q.Unit == Percent:
+		case q.Unit == AtOnce || q.Unit == Percent:
 		case q.Remaining == 0:
 			s.told, s.spent = true, true
 			s.paced = s.paced || max(q.Window, q.Reset) <= PaceLimit

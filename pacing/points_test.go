@@ -1,0 +1,139 @@
+package pacing_test
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"collect/collection"
+	"collect/pacing"
+)
+
+// points is a limit of an hour that counts points: it is granted bit by bit, or all of it at the end of each hour.
+type points struct {
+	limit   float64
+	costs   []float64 // of the requests, in turn
+	lists   int       // that have a limit of their own, and tell it by the same name
+	bit     bool
+	tells   bool    // what a request cost
+	begins  float64 // points that are left at first; 0: all
+	others  float64 // points that somebody else uses, a second
+	workers int
+	unsized bool    // its limit is not told
+	weight  float64 // that is declared
+
+	mu        sync.Mutex
+	lefts     []float64
+	granted   float64
+	asked, no int
+	at, ends  time.Time
+}
+
+func (p *points) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	time.Sleep(200 * ms)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	left, cost := &p.lefts[p.asked%p.lists], p.costs[p.asked%len(p.costs)]
+	for i := range p.lefts {
+		used := now.Sub(p.at).Seconds() * p.others
+		if p.bit {
+			used -= p.limit / 3600 * now.Sub(p.at).Seconds()
+		}
+		if !now.Before(p.ends) {
+			used = -p.limit
+		}
+		p.lefts[i] = max(0, min(p.limit, p.lefts[i]-used))
+	}
+	if p.at = now; !now.Before(p.ends) {
+		p.ends = now.Add(time.Hour)
+	}
+	p.asked++
+	if *left < cost {
+		p.no++
+		defer w.WriteHeader(429)
+	} else {
+		*left -= cost
+		if p.tells {
+			w.Header().Set("X-Complexity", strconv.Itoa(int(cost)))
+		}
+		p.granted += cost
+	}
+	reset := p.ends
+	if p.bit {
+		reset = now.Add(time.Duration((p.limit - *left) / p.limit * float64(time.Hour)))
+		p.ends = now.Add(time.Hour)
+	}
+	if !p.unsized {
+		w.Header().Set("X-RateLimit-Complexity-Limit", strconv.Itoa(int(p.limit)))
+	}
+	w.Header().Set("X-RateLimit-Complexity-Remaining", strconv.Itoa(int(*left)))
+	w.Header().Set("X-RateLimit-Complexity-Reset", strconv.Itoa(int(math.Ceil(reset.Sub(now).Seconds()))))
+}
+
+// TestPoints: an announced limit counts points, of which a request takes more than one. It is used up when less is left
+// than one takes, and few requests are sent to be refused for that.
+func TestPoints(t *testing.T) {
+	for name, tc := range map[string]struct {
+		*points
+		granted float64 // of what it grants in the time
+		no      int     // refusals, at most
+	}{
+		"bit by bit":            {&points{limit: 250000, costs: []float64{2800}, bit: true}, 0.97, 1},
+		"at the end":            {&points{limit: 5000, costs: []float64{60}}, 0.97, 1},
+		"few":                   {&points{limit: 250000, costs: []float64{9000}, bit: true}, 0.97, 1},
+		"at once":               {&points{limit: 250000, costs: []float64{2800}, bit: true, workers: 4}, 0.97, 3},
+		"at once, at the end":   {&points{limit: 5000, costs: []float64{60}, workers: 4}, 0.97, 3},
+		"told, and little left": {&points{limit: 250000, costs: []float64{420}, bit: true, tells: true, begins: 2447}, 0.97, 1},
+		"mixed":                 {&points{limit: 250000, costs: []float64{2800, 30, 2800, 500}, bit: true}, 0.97, 5},
+		"others":                {&points{limit: 250000, costs: []float64{2800}, bit: true, others: 30}, 0.97, 6},
+		"others, at the end":    {&points{limit: 5000, costs: []float64{1}, others: 0.5}, 0.97, 3},
+		"three lists":           {&points{limit: 900, costs: []float64{1}, lists: 3}, 0.97, 3},
+		"a declared weight":     {&points{limit: 250000, costs: []float64{2800}, bit: true, weight: 5}, 0.97, 1},
+		"of no told size":       {&points{limit: 250000, costs: []float64{2800}, bit: true, unsized: true}, 0.5, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := tc.points
+				p.lists, p.workers = max(1, p.lists), max(1, p.workers)
+				p.at, p.ends = time.Now(), time.Now().Add(time.Hour)
+				for range p.lists {
+					p.lefts = append(p.lefts, cmp.Or(p.begins, p.limit))
+				}
+				provider := collection.Provider{Routes: map[string]collection.Route{"": {Weight: max(1, p.weight)}}}
+				g, begun := govern(t, pacing.Config{Base: serve(p.ServeHTTP), Concurrency: p.workers, Provider: provider}), time.Now()
+				var all sync.WaitGroup
+				for range p.workers {
+					all.Go(func() {
+						for time.Since(begun) < 3*time.Hour {
+							if _, err := fetch(t, g); err != nil {
+								stop, ok := errors.AsType[*collection.Stop](err)
+								if !ok {
+									t.Error(err)
+									return
+								}
+								time.Sleep(time.Until(stop.NotBefore))
+							}
+						}
+					})
+				}
+				all.Wait()
+				might := 3 * p.limit * float64(p.lists)
+				if p.bit {
+					might += cmp.Or(p.begins, p.limit)
+				}
+				might -= 3 * 3600 * p.others
+				t.Logf("%.0f granted of %.0f, %d asked, %d refused", p.granted, might, p.asked, p.no)
+				if p.granted < tc.granted*might || p.no > tc.no {
+					t.Errorf("%.0f granted of %.0f, %d refused", p.granted, might, p.no)
+				}
+			})
+		})
+	}
+}
