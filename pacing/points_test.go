@@ -137,3 +137,29 @@ func TestPoints(t *testing.T) {
 		})
 	}
 }
+
+// TestPointsInShortRuns: a bucket with little left, of which each run asks for some requests. A run leaves as soon as there is
+// enough, or ends as planned, and the next one knows when that is.
+func TestPointsInShortRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &points{limit: 250000, costs: []float64{2100}, bit: true, tells: true, lists: 1, lefts: []float64{6000}}
+		p.at, p.ends = time.Now(), time.Now().Add(time.Hour)
+		d, m, begun := &disk{}, serve(p.ServeHTTP), time.Now()
+		for range 20 {
+			g := govern(t, pacing.Config{Base: m, Save: d.save, Restore: d.state, Budget: pacing.NewBudget(pacing.BudgetLimits{MaxTime: 20 * time.Second})})
+			for range 3 {
+				_, _ = fetch(t, g)
+			}
+			if err := g.Flush(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			g.Close()
+			time.Sleep(15 * time.Second)
+		}
+		might := 6000 + p.limit/3600*time.Since(begun).Seconds()
+		t.Logf("%.0f granted of %.0f in %v, %d refused", p.granted, might, time.Since(begun), p.no)
+		if p.granted < 0.8*might || p.no > 0 {
+			t.Errorf("%.0f granted of %.0f, %d refused, want 80 %% and none", p.granted, might, p.no)
+		}
+	})
+}

@@ -26,7 +26,7 @@ type Outcome struct {
 	Basis     response.Basis   // what Hold follows from
 	MaxRate   float64          // requests per second that the provider announced; 0: it did not
 	Windows   []response.Quota // limits that were announced
-	Cost      float64          // of the request, in the points of such a limit; 0: not said
+	Cost      float64          // of the request, in the points that such a limit counts; 0: not said
 	Key       string           // of the requests that the answer speaks of; "": not said
 	Refused   string           // why the account is refused; "" if it is not
 	Rejected  bool             // the credential is

@@ -187,20 +187,15 @@ func (p *plateau) allot(d *Ticket, g *gauge, q *response.Quota, refused bool, no
 	}
 	each := g.each(q)
 	rest := q.Remaining/each - p.afloat
-	most, wait := max(restLeast, rest)/last.Seconds(), time.Duration(0)
 	next := max(1, d.weight)                                             // if it is like this one
 	if rest < next && (q.Unit != "" || each >= chargeMore) && !refused { // it would be refused
-		if wait = g.anew(q, (next-rest)*each, g.told); wait > chargeWait {
-			p.lacks, wait = max(p.lacks, wait), 0
-		} else if g.bits {
-			most = min(most, margin*next/g.anew(q, next*each, g.told).Seconds())
-		}
+		p.lacks = max(p.lacks, g.anew(q, (next-rest)*each/margin, g.told))
 	}
+	rest = max(restLeast, rest)
 	if !refused && q.Reset > 0 && g.told <= response.PaceLimit && q.Remaining <= q.Limit && g.measured(d, q) {
-		p.trust.vouch(margin * min(max(restLeast, rest)/q.Reset.Seconds(), q.Limit/each/g.told.Seconds()))
+		p.trust.vouch(margin * min(rest/q.Reset.Seconds(), q.Limit/each/g.told.Seconds()))
 	}
-	p.bind(g, most, max(last, q.Reset), refused, now)
-	p.tat = max(p.tat, now+wait)
+	p.bind(g, rest/last.Seconds(), max(last, q.Reset), refused, now)
 }
 
 // ration bounds the pace by what is left of a limit that is told in percent. It

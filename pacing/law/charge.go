@@ -8,16 +8,14 @@ import (
 
 // The constants of charges.
 const (
-	chargeSure = 8           // answers in a row that told less each time, from which on it is known
-	chargeTold = 2           // of them are enough to know how it is granted anew, where an answer tells what its request cost
-	chargeRise = 1.5         // times as much, at most, from one answer to the next: others may use the limit in bursts
-	chargeFall = 0.99        // times as much, at least
-	chargeMore = 2           // requests that one counts as, from which on it is told from what others use
-	chargeWait = time.Minute // the longest wait for enough that is one of the pace; a longer one may end a run
+	chargeSure = 8     // answers in a row that told less each time, from which on it is known
+	chargeRise = 1.5   // times as much, at most, from one answer to the next: others may use the limit in bursts
+	chargeFall = 0.998 // times as much, at least
+	chargeMore = 2     // requests that one counts as, from which on it is told from what others use
 )
 
 // A charge is what one request takes of an announced limit that counts something else, such as points. It shows in what
-// remains: most of what one of the latest requests took, or the least where requests are counted, which takes more than
+// remains: the most that one of the latest requests took. Where requests are counted it is the least: one takes more than
 // one only while others use the limit. Where several limits are told by one name, what remains goes up and down, and tells nothing.
 type charge struct {
 	cost  float64       // for each unit of weight
@@ -41,18 +39,23 @@ func (c *charge) see(d *Ticket, q *response.Quota, told float64, refused bool, w
 		c.id = d.ID
 		return
 	}
-	first, sure := c.id == 0, chargeSure
-	if c.told = told > 0 && q.Unit != "" && c.row < chargeSure; c.told {
-		sure = chargeTold
-	} else {
+	first := c.id == 0
+	if c.told = told > 0 && q.Unit != "" && c.row < chargeSure; !c.told {
 		told = 0
 	}
 	if c.grew++; q.Reset < c.reset || q.Remaining > c.level || first {
 		c.grew, c.first = 0, q.Reset
 	}
-	c.bits = c.bits || c.grew >= sure && q.Reset > c.first+resetSlack
 	gone := c.level - q.Remaining
-	if c.bits {
+	switch {
+	case c.told: // who tells costs has a bucket, unless the reset shows that it is none
+		c.bits = first || c.bits && (q.Reset > c.reset || gone/q.Limit*float64(window) < float64(resetSlack))
+	case c.grew >= chargeSure && q.Reset > c.first+resetSlack:
+		c.bits = true
+	}
+	if first {
+		gone = 0
+	} else if c.bits {
 		gone += q.Limit * float64(d.at-c.at) / float64(window)
 	}
 	cost := max(gone/float64(d.ID-c.id), told) / d.weight

@@ -61,7 +61,7 @@ type Outcome struct {
 	Refused bool             // the account is, whatever the pace
 	Hold    time.Duration    // the provider asked for it; negative: it did not
 	Windows []response.Quota // limits that were announced
-	Cost    float64          // of the request, in the points of such a limit; 0: not said
+	Cost    float64          // of the request, in the points that such a limit counts; 0: not said
 	MaxRate float64          // the pace that was; 0: it was not
 }
 
