@@ -77,8 +77,8 @@ func (p *points) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("X-RateLimit-Complexity-Reset", strconv.Itoa(int(math.Ceil(reset.Sub(now).Seconds()))))
 }
 
-// TestPoints: an announced limit counts points, of which a request takes more than one. It is used up when less is left
-// than one takes, and few requests are sent to be refused for that.
+// TestPoints: an announced limit counts points, and one request takes many of them. The limit is used up when fewer are
+// left than a request takes, so that the provider refuses few requests.
 func TestPoints(t *testing.T) {
 	for name, tc := range map[string]struct {
 		*points
@@ -138,8 +138,8 @@ func TestPoints(t *testing.T) {
 	}
 }
 
-// TestPointsInShortRuns: a bucket with little left, of which each run asks for some requests. A run leaves as soon as there is
-// enough, or ends as planned, and the next one knows when that is.
+// TestPointsInShortRuns: short runs use a bucket that is nearly empty. A run sends each request as soon as the bucket has enough
+// points for it, or ends as planned, and the next run waits until that time.
 func TestPointsInShortRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &points{limit: 250000, costs: []float64{2100}, bit: true, tells: true, lists: 1, lefts: []float64{6000}}

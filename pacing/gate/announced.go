@@ -76,8 +76,8 @@ func (h *heard) grants(windows []response.Quota) bool {
 	})
 }
 
-// lasts reports whether a limit that grants something is granted anew at a time, or later, as was told. Of a block
-// no limit is told, and one of 0 is one that a person has to lift.
+// lasts reports whether the provider told of a limit that it grants anew at a time, or later. It tells no limit for a block,
+// and a person has to lift a limit of 0.
 func (h *heard) lasts(until time.Time) bool {
 	return slices.ContainsFunc(h.quotas(), func(q Quota) bool {
 		ends := q.Ends

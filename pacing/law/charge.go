@@ -39,29 +39,20 @@ func (c *charge) see(d *Ticket, q *response.Quota, told float64, refused bool, w
 		c.id = d.ID
 		return
 	}
-	first := c.id == 0
+	gone := 0.0
+	if c.id > 0 {
+		gone = c.level - q.Remaining
+	}
 	if c.told = told > 0 && q.Unit != "" && c.row < chargeSure; !c.told {
 		told = 0
 	}
-	if c.grew++; q.Reset < c.reset || q.Remaining > c.level || first {
-		c.grew, c.first = 0, q.Reset
-	}
-	gone := c.level - q.Remaining
-	switch {
-	case c.told: // who tells costs has a bucket, unless the reset shows that it is none
-		c.bits = first || c.bits && (q.Reset > c.reset || gone/q.Limit*float64(window) < float64(resetSlack))
-	case c.grew >= chargeSure && q.Reset > c.first+resetSlack:
-		c.bits = true
-	}
-	if first {
-		gone = 0
-	} else if c.bits {
+	c.watch(q, gone, window)
+	if c.bits && c.id > 0 {
 		gone += q.Limit * float64(d.at-c.at) / float64(window)
 	}
 	cost := max(gone/float64(d.ID-c.id), told) / d.weight
 	switch {
-	case first && !c.told:
-	case !first && c.known() && !c.bits && c.level < c.cost*d.weight && gone >= 0: // it was granted all the same
+	case c.known() && !c.bits && c.level < c.cost*d.weight && gone >= 0: // it was granted all the same
 		c.row = 0
 	case cost <= 0:
 		if !c.bits || !c.known() {
@@ -77,6 +68,21 @@ func (c *charge) see(d *Ticket, q *response.Quota, told float64, refused bool, w
 		c.cost, c.row = min(max(cost, least), chargeRise*c.cost), c.row+1
 	}
 	c.id, c.at, c.level, c.reset = d.ID, d.at, q.Remaining, q.Reset
+}
+
+// watch finds out whether the limit is granted anew little by little. gone is what the requests since the answer before
+// took of it.
+func (c *charge) watch(q *response.Quota, gone float64, window time.Duration) {
+	begins := c.id == 0
+	if c.grew++; begins || q.Reset < c.reset || q.Remaining > c.level {
+		c.grew, c.first = 0, q.Reset
+	}
+	switch {
+	case c.told: // who tells costs has a bucket, unless the reset shows that it is none
+		c.bits = begins || c.bits && (q.Reset > c.reset || gone/q.Limit*float64(window) < float64(resetSlack))
+	case c.grew >= chargeSure && q.Reset > c.first+resetSlack:
+		c.bits = true
+	}
 }
 
 // known reports whether it is.

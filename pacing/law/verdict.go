@@ -19,7 +19,7 @@ const (
 	vainPaces = 1.4 // two paces so far apart tell whether a block comes from the pace
 	vainLeast = 2   // blocks that do not
 	vainSoon  = 4   // times as soon, blocks come from the pace all the same,
-	vainRow   = 2   // if so many blocks in a row come as soon
+	vainRow   = 2   // if this many blocks in a row come that soon
 )
 
 // byChance reports whether one more lone weak refusal may be: unless there were

@@ -23,7 +23,7 @@ const (
 // OfQuota reports whether it is a quota that is used up.
 func (b Basis) OfQuota() bool { return b.Renewed() || b.By == UsedUp }
 
-// Renewed reports whether it is one of which is known when it is granted anew.
+// Renewed reports whether it is a quota, and the provider told when that is granted anew.
 func (b Basis) Renewed() bool { return b.By == Announced || b.By == Window }
 
 // Name is what a pause for b is called; "" if what it is for is not known.
