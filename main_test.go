@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -16,6 +17,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,6 +35,9 @@ var root string
 
 func TestMain(m *testing.M) {
 	root, _ = os.Getwd()
+	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil { // scripts wait more than they work
+		panic(err)
+	}
 	testscript.Main(m, map[string]func(){"collect": collect})
 }
 
