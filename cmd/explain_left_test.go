@@ -122,6 +122,12 @@ func TestExplainAQuotaThatEndsTheRun(t *testing.T) {
 		{"of something else", func(_ *report.Explanation, q *gate.Quota) { q.Unit = "points" }, ""},
 		{"one without an end", func(_ *report.Explanation, q *gate.Quota) { q.Ends, q.Name = time.Time{}, "daily" },
 			"the provider's quota (daily), at this pace in about 40 s: 102 of 300 requests are left, and it does not say when there are more"},
+		{"of points", func(_ *report.Explanation, q *gate.Quota) { q.Remaining, q.Limit, q.Each = 4600, 5000, 45 },
+			"the provider's quota, at this pace in about 40 s: 4,600 of 5,000 points (for 102 requests) are left until 2026-11-22 03:00 UTC"},
+		{"too few points", func(_ *report.Explanation, q *gate.Quota) {
+			q.Remaining, q.Limit, q.Each, q.Unit, q.Ends = 20, 5000, 45, "complexity", time.Time{}
+		},
+			"the provider's quota, now: 20 of 5,000 complexity (too few for one request) are left, and it does not say when there are more"},
 		{"one of yesterday", func(_ *report.Explanation, q *gate.Quota) { q.Ends, q.Told = time.Time{}, noon.Add(-25*time.Hour) }, ""},
 		{"none of it is left", func(_ *report.Explanation, q *gate.Quota) { q.Ends, q.Remaining = time.Time{}, 0 }, "the provider's quota, now: 0 of 300 requests are left, and it does not say when there are more"},
 		{"another one is used up first", func(e *report.Explanation, q *gate.Quota) {

@@ -13,6 +13,7 @@ import (
 
 	"collect/collection"
 	"collect/pacing"
+	"collect/pacing/gate"
 )
 
 // points is a limit of an hour that counts points: it is granted bit by bit, or all of it at the end of each hour.
@@ -25,6 +26,7 @@ type points struct {
 	begins  float64 // points that are left at first; 0: all
 	others  float64 // points that somebody else uses, a second
 	workers int
+	plain   bool    // its fields do not say that they count points
 	unsized bool    // its limit is not told
 	weight  float64 // that is declared
 
@@ -70,11 +72,15 @@ func (p *points) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 		reset = now.Add(time.Duration((p.limit - *left) / p.limit * float64(time.Hour)))
 		p.ends = now.Add(time.Hour)
 	}
-	if !p.unsized {
-		w.Header().Set("X-RateLimit-Complexity-Limit", strconv.Itoa(int(p.limit)))
+	fields := "X-RateLimit-Complexity-"
+	if p.plain {
+		fields = "X-RateLimit-"
 	}
-	w.Header().Set("X-RateLimit-Complexity-Remaining", strconv.Itoa(int(*left)))
-	w.Header().Set("X-RateLimit-Complexity-Reset", strconv.Itoa(int(math.Ceil(reset.Sub(now).Seconds()))))
+	if !p.unsized {
+		w.Header().Set(fields+"Limit", strconv.Itoa(int(p.limit)))
+	}
+	w.Header().Set(fields+"Remaining", strconv.Itoa(int(*left)))
+	w.Header().Set(fields+"Reset", strconv.Itoa(int(math.Ceil(reset.Sub(now).Seconds()))))
 }
 
 // TestPoints: an announced limit counts points, and one request takes many of them. The limit is used up when fewer are
@@ -162,4 +168,52 @@ func TestPointsInShortRuns(t *testing.T) {
 			t.Errorf("%.0f granted of %.0f, %d refused, want 80 %% and none", p.granted, might, p.no)
 		}
 	})
+}
+
+// TestAJobKnowsWhatARequestTakes: runs of a few requests know from those before what one of them takes of a limit, say so, and are
+// rarely refused at the end of it. A run whose requests take less is not kept from using what is left.
+func TestAJobKnowsWhatARequestTakes(t *testing.T) {
+	for name, tc := range map[string]struct {
+		plain bool
+		unit  string
+	}{"a limit of no named unit": {true, ""}, "complexity": {false, "complexity"}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &points{limit: 5000, costs: []float64{60}, lists: 1, lefts: []float64{5000}, plain: tc.plain}
+				p.at, p.ends = time.Now(), time.Now().Add(time.Hour)
+				d, m, begun := &disk{}, serve(p.ServeHTTP), time.Now()
+				run := func(requests int) (status gate.Status) {
+					g := govern(t, pacing.Config{Base: m, Save: d.save, Restore: d.state, Budget: pacing.NewBudget(pacing.BudgetLimits{MaxTime: time.Minute})})
+					defer g.Close()
+					for range requests {
+						if _, err := fetch(t, g); err != nil {
+							break
+						}
+					}
+					status = g.Status()
+					if err := g.Flush(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					return status
+				}
+				for time.Since(begun) < 12*time.Hour {
+					run(6)
+					time.Sleep(3 * time.Minute)
+				}
+				t.Logf("%.0f granted, %d asked, %d refused", p.granted, p.asked, p.no)
+				if p.granted < 0.95*12*5000 || p.no > 3 {
+					t.Errorf("%.0f granted of %d, %d refused", p.granted, 12*5000, p.no)
+				}
+				time.Sleep(time.Hour) // until all of it is there
+				s := run(1)
+				if len(s.Announced) != 1 || s.Announced[0].Each != 60 || s.Announced[0].Unit != tc.unit {
+					t.Errorf("announced %+v", s.Announced)
+				}
+				p.costs, p.lefts[0], p.no, p.asked = []float64{2}, 50, 0, 0
+				if run(8); p.no > 0 || p.asked < 8 {
+					t.Errorf("%d asked, %d refused, with enough left for 25", p.asked, p.no)
+				}
+			})
+		})
+	}
 }

@@ -256,7 +256,7 @@ func (e *Explanation) Hear(event collection.Event) {
 func (e Explanation) Announced() (said []string) {
 	for i := range e.Pace.Announced {
 		q := &e.Pace.Announced[i]
-		text := words.Count(int64(q.Limit)) + " " + words.Clean(unitOf(q))
+		text := words.Count(int64(q.Limit)) + " " + unitOf(q)
 		switch {
 		case q.Window > 0 && q.Known:
 			text += " in " + words.Span(q.Window)
@@ -268,6 +268,9 @@ func (e Explanation) Announced() (said []string) {
 		} else {
 			text += fmt.Sprintf(", %s left %s", words.Count(int64(q.Remaining)), words.Ago(q.Told, e.Now))
 		}
+		if q.Each > 0 {
+			text += ", of which one request takes about " + words.Count(int64(math.Round(q.Each)))
+		}
 		if name := words.Clean(q.Name); name != "" {
 			text += " (" + name + ")"
 		}
@@ -276,7 +279,13 @@ func (e Explanation) Announced() (said []string) {
 	return said
 }
 
-func unitOf(q *gate.Quota) string { return cmp.Or(q.Unit, "requests") }
+// unitOf returns what q counts. A provider that counts points may call them by no name.
+func unitOf(q *gate.Quota) string {
+	if q.Each > 0 {
+		return cmp.Or(words.Clean(q.Unit), "points")
+	}
+	return cmp.Or(words.Clean(q.Unit), "requests")
+}
 
 // A Change is something that changed the pace.
 type Change struct{ When, What string }
@@ -443,7 +452,15 @@ func (e Explanation) usedUp(q *gate.Quota, in time.Duration, known bool) string 
 	} else {
 		text += ", at this pace in " + about(in)
 	}
-	text += fmt.Sprintf(": %s of %s are left", words.Count(int64(q.Left(e.Now))), words.Counted(int64(q.Limit), "request", "requests"))
+	unit := unitOf(q)
+	left := words.Count(int64(q.Left(e.Now))) + " of " + words.Counted(int64(q.Limit), strings.TrimSuffix(unit, "s"), unit)
+	switch requests := int64(q.Requests(q.Left(e.Now))); {
+	case q.Each > 0 && requests == 0:
+		left += " (too few for one request)"
+	case q.Each > 0:
+		left += " (for " + words.Counted(requests, "request", "requests") + ")"
+	}
+	text += ": " + left + " are left"
 	if q.Ends.IsZero() {
 		return text + ", and it does not say when there are more"
 	}

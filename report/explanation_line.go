@@ -37,6 +37,7 @@ type ExplanationLine struct {
 type limitLine struct {
 	Time jsonout.Time `json:"ts"`
 	collection.LimitInfo
+	Takes *float64 `json:"per_request"` // of it; nil: one, or not known
 }
 
 type changeLine struct {
@@ -77,8 +78,8 @@ func (e Explanation) Line() ExplanationLine {
 	}
 	for i := range e.Pace.Announced {
 		q := &e.Pace.Announced[i]
-		shown := limitLine{jsonout.Time(q.Told), collection.LimitInfo{Name: words.Clean(q.Name), Unit: words.Clean(unitOf(q)),
-			Limit: q.Limit, Remaining: q.Remaining, Ratio: min(1, q.Remaining/q.Limit)}}
+		shown := limitLine{jsonout.Time(q.Told), collection.LimitInfo{Name: words.Clean(q.Name), Unit: unitOf(q),
+			Limit: q.Limit, Remaining: q.Remaining, Ratio: min(1, q.Remaining/q.Limit)}, jsonout.OrNull(q.Each)}
 		if q.Window > 0 && q.Known {
 			shown.Window = new(q.Window.Seconds())
 		}

@@ -72,11 +72,12 @@ func Takes(pace *gate.Status, requests int64, now time.Time) time.Duration {
 	}
 	for i := range pace.Announced {
 		q := &pace.Announced[i]
-		if over := float64(requests) - q.Left(now); q.Unit == "" && q.Limit >= 1 && q.Window > 0 && over > 0 {
+		over := float64(requests) - q.Requests(q.Left(now))
+		if (q.Unit == "" || q.Each > 0) && q.Limit >= 1 && q.Window > 0 && over > 0 {
 			if q.IsBudget() && q.Ends.IsZero() {
 				return -1
 			}
-			longest = max(longest, max(0, q.Ends.Sub(now))+seconds(over*q.Window.Seconds()/q.Limit))
+			longest = max(longest, max(0, q.Ends.Sub(now))+seconds(over*q.Window.Seconds()/q.Requests(q.Limit)))
 		}
 	}
 	return longest
@@ -117,7 +118,7 @@ func (o Outlook) First() (first collection.Reason, in time.Duration) {
 func usedUpFirst(pace *gate.Status, work int64, now time.Time) (first *gate.Quota, soonest time.Duration) {
 	for i := range pace.Announced {
 		q := &pace.Announced[i]
-		left := int64(q.Left(now))
+		left := int64(q.Requests(q.Left(now)))
 		if !q.IsBudget() || q.Over(now) || work > 0 && work <= left {
 			continue
 		}

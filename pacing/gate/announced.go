@@ -23,15 +23,16 @@ type Quota struct {
 	Known     bool          `json:"window_known,omitempty"` // it was named, or one began anew; else it may be longer
 	Ends      time.Time     `json:"ends_at,omitzero"`       // zero: not said
 	Told      time.Time     `json:"told_at"`
+	Each      float64       `json:"-"` // that one request takes of it, as far as a status knows; 0: one, or not known
 
 	empty  law.Moment // when a granted answer told that nothing is left, the first of those since something was; 0: none did
 	grants bool       // what left after that was granted, so that it binds nothing
 }
 
-// IsBudget reports whether q is of requests and of so long a window that a run cannot
-// wait for its end.
+// IsBudget reports whether it is known for how many requests q is, and its window is so long that a run cannot wait for
+// its end.
 func (q *Quota) IsBudget() bool {
-	return q.Unit == "" && q.Limit >= 1 && q.Window >= response.BudgetFrom
+	return (q.Unit == "" || q.Each > 0) && q.Limit >= 1 && q.Window >= response.BudgetFrom
 }
 
 // Over reports whether all of q has been granted anew since it was told: one whose end was
@@ -50,6 +51,9 @@ func (q *Quota) Left(now time.Time) float64 {
 	}
 	return q.Remaining
 }
+
+// Requests returns for how many requests so much of q is.
+func (q *Quota) Requests(amount float64) float64 { return amount / max(1, q.Each) }
 
 // heard are the limits that a provider announced.
 type heard struct{ all []Quota }

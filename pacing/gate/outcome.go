@@ -54,7 +54,7 @@ func (o *Outcome) without(believed []response.Quota, reset time.Duration) *Outco
 // the announced limit of which the smallest share is left.
 func (o *Outcome) lacking() *Outcome {
 	c, least := *o, math.Inf(1)
-	c.Basis = Basis{By: response.Announced}
+	c.Basis = Basis{By: response.TooLittle}
 	for _, q := range c.Windows {
 		if left := q.Remaining / q.Limit; q.Limit > 0 && left < least && max(q.Window, q.Reset) > 0 {
 			c.Basis.Quota, least = q.Name, left

@@ -30,8 +30,10 @@ func (g *Gate) status(p picture, now law.Moment) Status {
 	if g.ceiling > 0 {
 		s.Ceiling = new(g.allowed())
 	}
+	s.Announced = slices.Clone(g.heard.quotas())
 	for _, r := range g.routes.All {
 		m := r.Memory(&g.clock)
+		charge(s.Announced, &m)
 		s.Learned += m.PerSecond()
 		s.Begins += g.fresh.begins(g.ceiling, m, route.Ago(&m, p.recorded, g.clock.Now()))
 	}
@@ -51,9 +53,18 @@ func (g *Gate) status(p picture, now law.Moment) Status {
 		s.Ended, s.Failed = p.usage.Ended, p.usage.Failed
 	}
 	s.Processes, s.Routes = g.parties.count(), len(g.routes.All)
-	s.Announced = slices.Clone(g.heard.quotas())
 	s.Constraints = g.constraints(s, p, now)
 	return s
+}
+
+// charge notes what one request takes of the limit that m knows it of.
+func charge(all []Quota, m *law.Memory) {
+	name, limit, each := m.Charge()
+	for i := range all {
+		if q := &all[i]; q.Name == name && q.Limit == limit {
+			q.Each = max(q.Each, each)
+		}
+	}
 }
 
 // Inspect returns how things stood when state was saved, seen at now. It

@@ -1,6 +1,8 @@
 package law
 
 import (
+	"math"
+	"slices"
 	"time"
 
 	"collect/pacing/response"
@@ -20,6 +22,7 @@ const (
 type charge struct {
 	cost  float64       // for each unit of weight
 	row   int           // answers in a row that told less, until it is known
+	prior priorCharge   // of the runs before: it counts from the first answer that agrees
 	id    uint64        // of the latest request whose answer was read,
 	at    Moment        // its departure,
 	level float64       // what remained after it,
@@ -28,6 +31,12 @@ type charge struct {
 	first time.Duration // the one before them
 	told  bool          // an answer told what its request cost, and no difference is known yet
 	bits  bool          // the reset grows with what is used: the limit is granted anew little by little
+}
+
+// A priorCharge is a charge as runs before knew it.
+type priorCharge struct {
+	Cost float64 `json:"cost"`
+	Row  int     `json:"answers"`
 }
 
 // see takes what the answer to d says, and what it told that the request cost, or 0. One that was refused takes nothing.
@@ -53,13 +62,15 @@ func (c *charge) see(d *Ticket, q *response.Quota, told float64, refused bool, w
 	cost := max(gone/float64(d.ID-c.id), told) / d.weight
 	switch {
 	case c.known() && !c.bits && c.level < c.cost*d.weight && gone >= 0: // it was granted all the same
-		c.row = 0
+		c.row, c.prior = 0, priorCharge{}
 	case cost <= 0:
 		if !c.bits || !c.known() {
 			c.row = 0
 		}
 	case c.row == 0:
-		c.cost, c.row = cost, 1
+		if c.cost, c.row = cost, 1; c.prior.Cost <= chargeRise*cost && cost <= chargeRise*c.prior.Cost {
+			c.cost, c.row = max(cost, c.prior.Cost), c.prior.Row+1
+		}
 	default:
 		least := 0.0
 		if q.Unit != "" {
@@ -97,6 +108,56 @@ func (c *charge) each(q *response.Quota) float64 {
 		return c.cost
 	}
 	return max(1, c.cost)
+}
+
+// A keptCharge is the saved form of a charge.
+type keptCharge struct {
+	priorCharge
+	Name   string        `json:"name,omitempty"`
+	Limit  float64       `json:"limit"`
+	Window time.Duration `json:"window_ns"`
+	Bits   bool          `json:"bit_by_bit,omitempty"`
+	Others bool          `json:"other_unit,omitempty"` // it is not told in requests
+}
+
+// dearest returns what a later run should know of the limit that is for the fewest requests, of those of which one takes
+// several; nil if there is none.
+func (b *bulletin) dearest() *keptCharge {
+	var most *keptCharge
+	for _, g := range b.gauges {
+		c := keptCharge{g.prior, g.name, g.limit, g.told, g.bits, g.others}
+		switch {
+		case g.known():
+			c.priorCharge = priorCharge{g.cost, chargeSure}
+		case g.row > 0:
+			c.priorCharge = priorCharge{g.cost, g.row}
+		}
+		if c.sane() && (most == nil || c.Cost/c.Limit > most.Cost/most.Limit) {
+			most = &c
+		}
+	}
+	return most
+}
+
+// charges goes on with what was kept.
+func (b *bulletin) charges(k *keptCharge) {
+	if !k.sane() {
+		return
+	}
+	i := slices.IndexFunc(b.gauges, func(g *gauge) bool { return g.name == k.Name && g.told == k.Window })
+	if i < 0 {
+		i = len(b.gauges)
+		b.gauges = append(b.gauges, &gauge{name: k.Name, told: k.Window})
+	}
+	g := b.gauges[i]
+	g.limit, g.length, g.others = k.Limit, g.told, k.Others
+	g.prior, g.bits = k.priorCharge, k.Bits
+}
+
+// sane reports whether it can be one that is kept.
+func (k *keptCharge) sane() bool {
+	return k != nil && len(k.Name) <= nameMost && k.Limit >= 1 && !math.IsInf(k.Limit, 0) && k.Window >= response.BudgetFrom &&
+		k.Cost >= chargeMore && k.Cost <= k.Limit && k.Row > 0 && k.Row <= chargeSure
 }
 
 // anew returns the time in which so much of q is granted anew, at most all of it. A limit that is granted in windows has it

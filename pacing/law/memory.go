@@ -41,6 +41,16 @@ func (m *Memory) InFlight() int {
 	return m.Plateau.Crowd
 }
 
+// Charge returns what one request takes of the announced limit that is for the fewest of them, which is a name and how much it
+// grants; 0 if it is not known to take more than one of any.
+func (m *Memory) Charge() (name string, limit, each float64) {
+	if m.Plateau == nil || !m.Plateau.Charge.sane() || m.Plateau.Charge.Row < chargeSure {
+		return "", 0, 0
+	}
+	k := m.Plateau.Charge
+	return k.Name, k.Limit, k.Cost
+}
+
 // PerSecond returns the pace that was learned; 0 if none was.
 func (m Memory) PerSecond() float64 {
 	if m.Interval <= 0 {
@@ -76,6 +86,7 @@ type keptPlateau struct {
 	Count   *keptCount    `json:"count,omitempty"`   // of what was answered since the last episode
 	Of      *exhausted    `json:"used_up,omitempty"` // the announced limit that it follows from
 	Granted *keptGauge    `json:"granted,omitempty"` // the strictest announced limit, if more is granted than it says
+	Charge  *keptCharge   `json:"charge,omitempty"`  // what a request takes of an announced limit that counts something else
 	trust
 	episodes
 	budget

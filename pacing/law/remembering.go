@@ -70,7 +70,7 @@ func (p *plateau) Keep() Memory {
 		kp.Block = p.prior // which is never changed
 		kp.Doubt = p.keptDoubt()
 		kp.Of = p.of // which is never changed
-		kp.Granted = p.granted()
+		kp.Granted, kp.Charge = p.granted(), p.dearest()
 		if p.dear > 0 {
 			kp.Missed, kp.Asked = p.missed, p.asked
 			kp.Dear, kp.Ago = p.dear, max(0, cmp.Or(p.lastHeard(), p.settled)-p.ended)
@@ -205,6 +205,7 @@ func (p *plateau) Restore(m Memory, age time.Duration) bool {
 	if kp.Long >= response.BudgetFrom {
 		p.gauges = append(p.gauges, &gauge{name: kp.Name, told: kp.Long})
 	}
+	p.charges(kp.Charge)
 	if kp.Of != nil && (kp.Of.Limit == 0 || sane(kp.Of.Limit) && sane(kp.Of.Pace)) {
 		p.of = kp.Of
 	}

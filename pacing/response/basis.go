@@ -17,6 +17,7 @@ const (
 	Announced  = "announced"  // a limit that is announced is used up, and when there is more is, too
 	UsedUp     = "used_up"    // a quota is, and when there is more was not said
 	Window     = "window"     // an announced limit is used up, and only the length of its window is known
+	TooLittle  = "too_little" // less is left of an announced limit than one request takes, and when there is more is known
 	Documented = "documented" // a refusal without a time; how long to wait is in the provider's documentation
 )
 
@@ -24,14 +25,14 @@ const (
 func (b Basis) OfQuota() bool { return b.Renewed() || b.By == UsedUp }
 
 // Renewed reports whether it is a quota, and the provider told when that is granted anew.
-func (b Basis) Renewed() bool { return b.By == Announced || b.By == Window }
+func (b Basis) Renewed() bool { return b.By == Announced || b.By == Window || b.By == TooLittle }
 
 // Name is what a pause for b is called; "" if what it is for is not known.
 func (b Basis) Name() string {
 	switch b.By {
 	case Asked:
 		return "a requested pause"
-	case Announced, Window, UsedUp:
+	case Announced, Window, TooLittle, UsedUp:
 		return "a used up quota"
 	case Documented:
 		return "a pause after a refusal"
@@ -51,6 +52,8 @@ func (b Basis) Words() string {
 		return "it says that " + quota + " is used up, and not when there is more: one request asks then"
 	case Window:
 		return quota + " is used up, and the rest of its window is waited for"
+	case TooLittle:
+		return "less is left of " + quota + " than one request takes, and it announces when there is more"
 	case Documented:
 		return "it refused for a while and did not say for how long; its documentation does"
 	}

@@ -167,7 +167,7 @@ func (f *found) graphQL(o map[string]any) {
 	if asked := count(cost, "requestedQueryCost"); asked >= 0 {
 		f.Cost = asked
 		if f.class == Throttle {
-			f.Hold, f.Basis.By = inSeconds((asked-left)/restore), Announced
+			f.Hold, f.Basis.By = inSeconds((asked-left)/restore), TooLittle
 		}
 	}
 	if charged := count(cost, "actualQueryCost"); charged >= 0 {
