@@ -9,6 +9,7 @@ import (
 	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/internal/texttest"
+	"collect/pacing/gate"
 	"collect/report"
 	"collect/report/problem"
 	"collect/store"
@@ -134,6 +135,21 @@ ago)
 	s = fiveConnectors()[4]
 	if got, want := statusDetail(s, noon, 80, term.Caps{}), "frozen - no request before 12:15 UTC"; !strings.Contains(strings.Join(strings.Fields(got), " "), want) {
 		t.Errorf("a frozen account: %q is not in\n%s", want, got)
+	}
+}
+
+// TestARouteThatWaits: a connector that waits at one of its routes goes on by the others, and status says until when that one waits.
+func TestARouteThatWaits(t *testing.T) {
+	s := report.Status{Name: "tickets", Runs: []collection.Run{{ID: "01JD8Z", Outcome: collection.Deferred}}, Owed: []store.OwnedGap{owedGap(collection.WallClock).OwnedGap}}
+	s.Account = &report.Account{Provider: "acme"}
+	s.Account.Pace.Constraints = []gate.Constraint{
+		{Name: gate.HoldOf, Route: "search", Until: noon.Add(3 * time.Minute), Blocks: true}, {Name: gate.Learned, Route: "core", PerSecond: 2},
+	}
+	if got, want := s.Stands(noon).Next, "the next run continues; the route search waits until 12:03 UTC"; got != want {
+		t.Errorf("next: %q, want %q", got, want)
+	}
+	if got, want := s.Stands(noon.Add(time.Hour)).Next, "the next run continues"; got != want {
+		t.Errorf("an hour later: %q, want %q", got, want)
 	}
 }
 

@@ -170,7 +170,20 @@ func (s Status) atRest(now time.Time) Standing {
 	if done {
 		return Standing{State: UpToDate, Needs: problem.NeedsNothing, Next: "nothing"}
 	}
-	return Standing{State: Behind, Needs: problem.NeedsNothing, Next: "the next run continues"}
+	return Standing{State: Behind, Needs: problem.NeedsNothing, Next: "the next run continues" + s.silentRoutes(now)}
+}
+
+// silentRoutes says which routes nothing leaves by, and until when; "" if requests may leave by all of them.
+func (s Status) silentRoutes(now time.Time) (text string) {
+	if s.Account == nil {
+		return ""
+	}
+	for _, k := range s.Account.Pace.Constraints {
+		if k.Route != "" && k.Blocks && k.Until.After(now) {
+			text += "; the route " + words.Clean(k.Route) + " waits until " + words.At(k.Until, now)
+		}
+	}
+	return text
 }
 
 // ServerWasAway reports whether nothing but an outage of the database server ended the newest run.
