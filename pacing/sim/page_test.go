@@ -2,11 +2,14 @@ package sim_test
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +22,30 @@ var (
 	played = flag.String("score.played", "", "the rows: files whose names match this `pattern`; of those under parts/ beside them, what the law is without each of its parts")
 	proved = flag.String("score.proved", "", "gates that other tests wrote: files whose names match this `pattern`")
 )
+
+// TestPartsAreInTheLaw: what scripts/score takes away is still there.
+func TestPartsAreInTheLaw(t *testing.T) {
+	script, err := os.ReadFile("../../scripts/score")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := regexp.MustCompile(`(?m)^without '([^']+)' (\S+) '([^']+)'$`).FindAllStringSubmatch(string(script), -1)
+	for _, part := range parts {
+		file := filepath.Join("../law", part[2])
+		is, err := os.ReadFile(file)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		edited, err := exec.Command("sed", "-E", part[3], file).Output()
+		if err != nil || bytes.Equal(is, edited) {
+			t.Errorf("%s: nothing in %s is edited: %v", part[1], part[2], err)
+		}
+	}
+	if len(parts) < 50 {
+		t.Errorf("%d parts are taken away, want 50", len(parts))
+	}
+}
 
 // TestPage writes the page of scripts/score from what was played.
 func TestPage(t *testing.T) {
