@@ -34,11 +34,11 @@ var NextURLs = []string{"next", "links.next", "_links.next.href", "paging.next",
 type Token struct{ Path, Param string }
 
 // NextTokens are in the order in which they are looked for: what may be something else
-// comes last.
+// comes last. That of Reddit is data.after.
 var NextTokens = []Token{
 	{"next_cursor", "cursor"}, {"nextCursor", "cursor"}, {"meta.next_cursor", "cursor"}, {"pagination.next_cursor", "cursor"},
 	{"response_metadata.next_cursor", "cursor"}, {"nextPageToken", "pageToken"}, {"next_page_token", "page_token"}, {"nextToken", "nextToken"},
-	{"meta.next_token", "pagination_token"}, {"paging.cursors.after", "after"}, {"paging.next.after", "after"}, {"cursor", "cursor"}, {"next", "cursor"},
+	{"meta.next_token", "pagination_token"}, {"paging.cursors.after", "after"}, {"paging.next.after", "after"}, {"data.after", "after"}, {"cursor", "cursor"}, {"next", "cursor"},
 }
 
 // The parameters that take the number of a page, the number of records before it, and

@@ -1,6 +1,7 @@
 package author
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -141,7 +142,7 @@ type drafter struct {
 
 	records string         // path
 	items   []gjson.Result // of the first page
-	key     string
+	key     string         // path; "": no field is one
 	mark    string
 	page    string // the block
 	why     string
@@ -202,22 +203,13 @@ func (w *drafter) readList(a *answer) error {
 	if len(w.items) == 0 {
 		return &collection.Stop{Reason: collection.BadPage, Detail: "the answer has no array of objects, so that it is no list of records"}
 	}
-	for _, name := range sketch.Fields(w.items) {
-		switch {
-		case w.key == "" && sketch.Unique(w.items, name) && sketch.LikelyKey().MatchString(name):
-			w.key = name
-		case w.mark == "" && usual.ChangedField().MatchString(name) && times(w.items, name):
-			w.mark = name
+	w.readFields("", w.items)
+	if w.key == "" { // each record may be in an object of its own, beside what kind it is
+		for _, name := range sketch.Fields(w.items) {
+			if inner := sketch.Inner(w.items, name); w.key == "" && inner != nil {
+				w.readFields(sketch.Step(name), inner)
+			}
 		}
-	}
-	for _, name := range sketch.Fields(w.items) {
-		if w.key == "" && sketch.Unique(w.items, name) {
-			w.key = name
-		}
-	}
-	if w.key == "" {
-		w.key = "id"
-		w.seen = append(w.seen, "no field is there in all records and unique: correct `key`")
 	}
 	for _, name := range usual.TotalHeaders {
 		if total := a.header.Get(name); total != "" {
@@ -240,6 +232,22 @@ func (w *drafter) readList(a *answer) error {
 		}
 	}
 	return nil
+}
+
+// readFields finds the key among the fields of the objects at a path of each record, and when they changed.
+func (w *drafter) readFields(path string, items []gjson.Result) {
+	unique := ""
+	for _, name := range sketch.Fields(items) {
+		switch is := sketch.Unique(items, name); {
+		case is && w.key == "" && sketch.LikelyKey().MatchString(name):
+			w.key = sketch.Below(path, name)
+		case w.mark == "" && usual.ChangedField().MatchString(name) && times(items, name):
+			w.mark = sketch.Below(path, name)
+		case is && unique == "":
+			unique = sketch.Below(path, name)
+		}
+	}
+	w.key = cmp.Or(w.key, unique)
 }
 
 // compare notes that the list has more records than came, if the total says so that is
@@ -284,7 +292,7 @@ func (w *drafter) readPaging(ctx context.Context, a *answer) {
 		}
 		for _, more := range usual.Mores {
 			if a.body.Get(more).Bool() {
-				w.page, w.why = fmt.Sprintf("{last_id: {param: starting_after, field: %s, more: %s}}", yamlfile.Quote(w.key), more), fmt.Sprintf("`%s` is true, and there is no token: look up the parameter", more)
+				w.page, w.why = fmt.Sprintf("{last_id: {param: starting_after, field: %s, more: %s}}", yamlfile.Quote(cmp.Or(w.key, "id")), more), fmt.Sprintf("`%s` is true, and there is no token: look up the parameter", more)
 				return
 			}
 		}
@@ -311,6 +319,9 @@ func (w *drafter) readPaging(ctx context.Context, a *answer) {
 		w.query.Del(param)
 		w.query.Del(size)
 		return
+	}
+	if asked := w.query.Get(size); w.more == "" && size != "" && asked == strconv.Itoa(len(w.items)) {
+		w.more = fmt.Sprintf("`%s` is %s, and as many records came", size, asked)
 	}
 	if w.more != "" {
 		w.readOffset(ctx, size)
@@ -394,7 +405,11 @@ func (w *drafter) text() []byte {
 	if w.records != "" {
 		fmt.Fprintf(&b, "    records: %s  # an array of %s\n", yamlfile.Quote(name(w.records)), words.Counted(int64(len(w.items)), "object", "objects"))
 	}
-	fmt.Fprintf(&b, "    key: %s  # in all of the %s that came, and never twice\n", yamlfile.Quote(name(sketch.Step(w.key))), words.Counted(int64(len(w.items)), "record", "records"))
+	if w.key == "" {
+		b.WriteString("    key: id  # a guess: no field is in all records that came, and never twice\n")
+	} else {
+		fmt.Fprintf(&b, "    key: %s  # in all of the %s that came, and never twice\n", yamlfile.Quote(name(w.key)), words.Counted(int64(len(w.items)), "record", "records"))
+	}
 	fmt.Fprintf(&b, "    page: %s  # %s\n", name(w.page), w.why)
 	if w.mark != "" {
 		fmt.Fprintf(&b, "    # `%[1]s` is a time in all records. If the API can be asked for what changed since, look up by which parameter:\n    # since: {field: %[1]s, param: since, lookback: 1m}\n", name(w.mark))

@@ -42,6 +42,18 @@ func Fields(items []gjson.Result) (names []string) {
 	return names
 }
 
+// Inner returns the objects that all items have by a name; nil if one has none.
+func Inner(items []gjson.Result, name string) (inner []gjson.Result) {
+	for _, item := range items {
+		object := item.Get(gjson.Escape(name))
+		if !object.IsObject() {
+			return nil
+		}
+		inner = append(inner, object)
+	}
+	return inner
+}
+
 // Unique tells whether all items have a text or a number called name, and never one
 // twice.
 func Unique(items []gjson.Result, name string) bool {
