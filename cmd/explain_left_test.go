@@ -123,7 +123,7 @@ func TestExplainAQuotaThatEndsTheRun(t *testing.T) {
 		{"one without an end", func(_ *report.Explanation, q *gate.Quota) { q.Ends, q.Name = time.Time{}, "daily" },
 			"the provider's quota (daily), at this pace in about 40 s: 102 of 300 requests are left, and it does not say when there are more"},
 		{"of points", func(_ *report.Explanation, q *gate.Quota) { q.Remaining, q.Limit, q.Each = 4600, 5000, 45 },
-			"the provider's quota, at this pace in about 40 s: 4,600 of 5,000 points (for 102 requests) are left until 2026-11-22 03:00 UTC"},
+			"the provider's quota, at this pace in about 40 s: 4,600 of 5,000 (for 102 requests) are left until 2026-11-22 03:00 UTC"},
 		{"too few points", func(_ *report.Explanation, q *gate.Quota) {
 			q.Remaining, q.Limit, q.Each, q.Unit, q.Ends = 20, 5000, 45, "complexity", time.Time{}
 		},

@@ -182,20 +182,7 @@ func TestAJobKnowsWhatARequestTakes(t *testing.T) {
 				p := &points{limit: 5000, costs: []float64{60}, lists: 1, lefts: []float64{5000}, plain: tc.plain}
 				p.at, p.ends = time.Now(), time.Now().Add(time.Hour)
 				d, m, begun := &disk{}, serve(p.ServeHTTP), time.Now()
-				run := func(requests int) (status gate.Status) {
-					g := govern(t, pacing.Config{Base: m, Save: d.save, Restore: d.state, Budget: pacing.NewBudget(pacing.BudgetLimits{MaxTime: time.Minute})})
-					defer g.Close()
-					for range requests {
-						if _, err := fetch(t, g); err != nil {
-							break
-						}
-					}
-					status = g.Status()
-					if err := g.Flush(t.Context()); err != nil {
-						t.Fatal(err)
-					}
-					return status
-				}
+				run := func(requests int) gate.Status { return job(t, d, m, requests) }
 				for time.Since(begun) < 12*time.Hour {
 					run(6)
 					time.Sleep(3 * time.Minute)
@@ -212,6 +199,57 @@ func TestAJobKnowsWhatARequestTakes(t *testing.T) {
 				p.costs, p.lefts[0], p.no, p.asked = []float64{2}, 50, 0, 0
 				if run(8); p.no > 0 || p.asked < 8 {
 					t.Errorf("%d asked, %d refused, with enough left for 25", p.asked, p.no)
+				}
+			})
+		})
+	}
+}
+
+// job is one run of some requests, which waits for a minute at most. It returns how things stand at its end.
+func job(t *testing.T, d *disk, m http.RoundTripper, requests int) gate.Status {
+	t.Helper()
+	g := govern(t, pacing.Config{Base: m, Save: d.save, Restore: d.state, Budget: pacing.NewBudget(pacing.BudgetLimits{MaxTime: time.Minute})})
+	defer g.Close()
+	for range requests {
+		if _, err := fetch(t, g); err != nil {
+			break
+		}
+	}
+	status := g.Status()
+	if err := g.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return status
+}
+
+// TestWhatSeemsToBeTaken: what short runs see of several limits by one name, of windows whose answers tell a cost, or of a bucket
+// that is one no more, is not taken for what a request takes of a limit, or for a bucket.
+func TestWhatSeemsToBeTaken(t *testing.T) {
+	for name, tc := range map[string]struct {
+		*points
+		requests, runs int // of a job
+		all            bool
+		no             int // refusals, at most
+	}{
+		"two limits, two a run": {&points{limit: 900, costs: []float64{1}, lefts: []float64{900, 400}, plain: true}, 2, 200, true, 0},
+		"two limits, six a run": {&points{limit: 900, costs: []float64{1}, lefts: []float64{900, 400}, plain: true}, 6, 60, true, 0},
+		"a window that tells":   {&points{limit: 5000, costs: []float64{60}, lefts: []float64{5000}, tells: true}, 6, 240, false, 20},
+		"no bucket any more":    {&points{limit: 5000, costs: []float64{60}, lefts: []float64{5000}, bit: true, plain: true}, 12, 480, false, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := tc.points
+				p.lists, p.at, p.ends = len(p.lefts), time.Now(), time.Now().Add(time.Hour)
+				d, m := &disk{}, serve(p.ServeHTTP)
+				for n := range tc.runs {
+					if p.bit && n == tc.runs/2 {
+						p.bit, p.no = false, 0
+					}
+					job(t, d, m, tc.requests)
+					time.Sleep(3 * time.Minute)
+				}
+				if p.no > tc.no || tc.all && p.asked < tc.requests*tc.runs {
+					t.Errorf("%d of %d asked, %d refused", p.asked, tc.requests*tc.runs, p.no)
 				}
 			})
 		})

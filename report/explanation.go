@@ -256,7 +256,7 @@ func (e *Explanation) Hear(event collection.Event) {
 func (e Explanation) Announced() (said []string) {
 	for i := range e.Pace.Announced {
 		q := &e.Pace.Announced[i]
-		text := words.Count(int64(q.Limit)) + " " + unitOf(q)
+		text := amount(q.Limit, q)
 		switch {
 		case q.Window > 0 && q.Known:
 			text += " in " + words.Span(q.Window)
@@ -269,7 +269,7 @@ func (e Explanation) Announced() (said []string) {
 			text += fmt.Sprintf(", %s left %s", words.Count(int64(q.Remaining)), words.Ago(q.Told, e.Now))
 		}
 		if q.Each > 0 {
-			text += ", of which one request takes about " + words.Count(int64(math.Round(q.Each)))
+			text += ", about " + words.Count(int64(math.Round(q.Each))) + " less after each request"
 		}
 		if name := words.Clean(q.Name); name != "" {
 			text += " (" + name + ")"
@@ -279,12 +279,17 @@ func (e Explanation) Announced() (said []string) {
 	return said
 }
 
-// unitOf returns what q counts. A provider that counts points may call them by no name.
-func unitOf(q *gate.Quota) string {
-	if q.Each > 0 {
-		return cmp.Or(words.Clean(q.Unit), "points")
+// unitOf returns what q counts: requests, if the provider names nothing else.
+func unitOf(q *gate.Quota) string { return cmp.Or(words.Clean(q.Unit), "requests") }
+
+// amount says so much of q. If more than one is gone after each request, and the provider names no unit, it counts
+// something else, or others use it as well.
+func amount(n float64, q *gate.Quota) string {
+	unit := unitOf(q)
+	if q.Each > 0 && q.Unit == "" {
+		return words.Count(int64(n))
 	}
-	return cmp.Or(words.Clean(q.Unit), "requests")
+	return words.Counted(int64(n), strings.TrimSuffix(unit, "s"), unit)
 }
 
 // A Change is something that changed the pace.
@@ -452,8 +457,7 @@ func (e Explanation) usedUp(q *gate.Quota, in time.Duration, known bool) string 
 	} else {
 		text += ", at this pace in " + about(in)
 	}
-	unit := unitOf(q)
-	left := words.Count(int64(q.Left(e.Now))) + " of " + words.Counted(int64(q.Limit), strings.TrimSuffix(unit, "s"), unit)
+	left := words.Count(int64(q.Left(e.Now))) + " of " + amount(q.Limit, q)
 	switch requests := int64(q.Requests(q.Left(e.Now))); {
 	case q.Each > 0 && requests == 0:
 		left += " (too few for one request)"

@@ -37,7 +37,7 @@ type ExplanationLine struct {
 type limitLine struct {
 	Time jsonout.Time `json:"ts"`
 	collection.LimitInfo
-	Takes *float64 `json:"per_request"` // of it; nil: one, or not known
+	Takes *float64 `json:"per_request"` // how much less is left after each request, if more than one; nil: one, or not known
 }
 
 type changeLine struct {

@@ -23,8 +23,8 @@ func TestAnnounced(t *testing.T) {
 		{Name: "complexity", Unit: "complexity", Limit: 250_000, Remaining: 6000, Window: time.Hour, Known: true, Told: noon, Each: 2100},
 	}
 	want := []string{"5,000 requests in 60 min, 38 left 60 s ago (core)", "300 requests in 60 s, granted anew at 11:59 UTC", "5,000 requests until 12:01:00 UTC, 4,020 left 0 s ago", "1,000 points, 10 left 2 s ago (cost)",
-		"5,000 points in 60 min, 20 left 0 s ago, of which one request takes about 45",
-		"250,000 complexity in 60 min, 6,000 left 0 s ago, of which one request takes about 2,100 (complexity)"}
+		"5,000 in 60 min, 20 left 0 s ago, about 45 less after each request",
+		"250,000 complexity in 60 min, 6,000 left 0 s ago, about 2,100 less after each request (complexity)"}
 	if got := e.Announced(); !slices.Equal(got, want) {
 		t.Errorf("announced: %q, want %q", got, want)
 	}

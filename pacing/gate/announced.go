@@ -23,7 +23,7 @@ type Quota struct {
 	Known     bool          `json:"window_known,omitempty"` // it was named, or one began anew; else it may be longer
 	Ends      time.Time     `json:"ends_at,omitzero"`       // zero: not said
 	Told      time.Time     `json:"told_at"`
-	Each      float64       `json:"-"` // that one request takes of it, as far as a status knows; 0: one, or not known
+	Each      float64       `json:"-"` // how much less is left after each request of weight 1, if more than one and a status knows it; 0: else
 
 	empty  law.Moment // when a granted answer told that nothing is left, the first of those since something was; 0: none did
 	grants bool       // what left after that was granted, so that it binds nothing

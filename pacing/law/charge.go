@@ -29,6 +29,8 @@ type charge struct {
 	reset time.Duration // and the reset that was told
 	grew  int           // answers in a row whose reset was no sooner
 	first time.Duration // the one before them
+	most  float64       // what remained at most since the first answer,
+	ended time.Duration // and the reset that was told then
 	told  bool          // an answer told what its request cost, and no difference is known yet
 	bits  bool          // the reset grows with what is used: the limit is granted anew little by little
 }
@@ -55,6 +57,9 @@ func (c *charge) see(d *Ticket, q *response.Quota, told float64, refused bool, w
 	if c.told = told > 0 && q.Unit != "" && c.row < chargeSure; !c.told {
 		told = 0
 	}
+	if !c.bits && gone < 0 && d.at < c.at+c.reset-resetSlack {
+		c.prior = priorCharge{} // more is left before it is granted anew: several limits are told by one name
+	}
 	c.watch(q, gone, window)
 	if c.bits && c.id > 0 {
 		gone += q.Limit * float64(d.at-c.at) / float64(window)
@@ -68,7 +73,7 @@ func (c *charge) see(d *Ticket, q *response.Quota, told float64, refused bool, w
 			c.row = 0
 		}
 	case c.row == 0:
-		if c.cost, c.row = cost, 1; c.prior.Cost <= chargeRise*cost && cost <= chargeRise*c.prior.Cost {
+		if c.cost, c.row = cost, 1; !c.told && c.prior.Cost <= chargeRise*cost && cost <= chargeRise*c.prior.Cost {
 			c.cost, c.row = max(cost, c.prior.Cost), c.prior.Row+1
 		}
 	default:
@@ -88,11 +93,16 @@ func (c *charge) watch(q *response.Quota, gone float64, window time.Duration) {
 	if c.grew++; begins || q.Reset < c.reset || q.Remaining > c.level {
 		c.grew, c.first = 0, q.Reset
 	}
+	if begins || q.Remaining >= c.most {
+		c.most, c.ended = q.Remaining, q.Reset
+	}
 	switch {
 	case c.told: // who tells costs has a bucket, unless the reset shows that it is none
 		c.bits = begins || c.bits && (q.Reset > c.reset || gone/q.Limit*float64(window) < float64(resetSlack))
 	case c.grew >= chargeSure && q.Reset > c.first+resetSlack:
 		c.bits = true
+	case q.Reset < c.ended-resetSlack: // less is left, and the reset is no later
+		c.bits = false
 	}
 }
 
@@ -129,7 +139,7 @@ func (b *bulletin) dearest() *keptCharge {
 		switch {
 		case g.known():
 			c.priorCharge = priorCharge{g.cost, chargeSure}
-		case g.row > 0:
+		case g.row > 1: // one may be the difference of two limits
 			c.priorCharge = priorCharge{g.cost, g.row}
 		}
 		if c.sane() && (most == nil || c.Cost/c.Limit > most.Cost/most.Limit) {
