@@ -495,8 +495,12 @@ func (e Explanation) refusal() string {
 			continue
 		}
 		auth, _ := problem.MeaningOf(string(gap.Reason))
+		since := gap.OpenedAt // or later: it may have been owed for another reason before
+		if at := e.Pace.RejectedAt; at.After(since) {
+			since = at
+		}
 		return fmt.Sprintf("auth: %s, since %s. You act: %s; then: %s",
-			auth.Meaning, words.At(gap.OpenedAt, e.Now), auth.Next, e.Command("resume"))
+			auth.Meaning, words.At(since, e.Now), auth.Next, e.Command("resume"))
 	}
 	return ""
 }

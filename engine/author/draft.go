@@ -24,7 +24,7 @@ import (
 	"collect/internal/yamlfile"
 )
 
-// A Draft is asked for with the address of a list, and at most three requests.
+// A Draft is asked for with the address of a list, and at most four requests.
 type Draft struct {
 	name     string
 	tokenEnv string // the environment variable of the credential; "": there is none
@@ -35,7 +35,7 @@ type Draft struct {
 }
 
 // DraftRequests is how many requests a draft sends at most.
-const DraftRequests = 3
+const DraftRequests = 4
 
 // NewDraft begins a connector file for the list at address. The bearer token is in
 // the environment variable tokenEnv; "" for none. A credential in the query is one of
@@ -310,12 +310,8 @@ func (w *drafter) readPaging(ctx context.Context, a *answer) {
 	if size != "" {
 		limit = fmt.Sprintf(", size_param: %s, size: %s", size, w.query.Get(size))
 	}
-	param := w.given(usual.NumberParams)
-	if param == "" {
-		param = "page"
-	}
-	if tried := w.second(ctx, param, "2"); strings.Contains(tried, "other records") {
-		w.page, w.why = fmt.Sprintf("{number: {param: %s%s}}", param, limit), "by number"+tried
+	if param, start, tried := w.readNumber(ctx); param != "" {
+		w.page, w.why = fmt.Sprintf("{number: {param: %s%s%s}}", param, start, limit), "by number"+tried
 		w.query.Del(param)
 		w.query.Del(size)
 		return
@@ -328,6 +324,28 @@ func (w *drafter) readPaging(ctx context.Context, a *answer) {
 		return
 	}
 	w.page, w.why = "{none: true}", fmt.Sprintf("nothing leads to another page than this one of %s", words.Counted(int64(len(w.items)), "record", "records"))
+}
+
+// readNumber tries whether pages have numbers. If the address names none, page 1 may be the second one, as at Discourse: then the
+// first is page 0. It returns the parameter, "" if they have none, the start if that is not 1, and what came.
+func (w *drafter) readNumber(ctx context.Context) (param, start, tried string) {
+	const zero = ", start: 0"
+	others := func(number string) bool {
+		tried = w.second(ctx, param, number)
+		return strings.Contains(tried, "other records")
+	}
+	if param = w.given(usual.NumberParams); param == "" {
+		param = usual.NumberParams[0]
+		if others("1") {
+			return param, zero, tried
+		}
+	} else if w.query.Get(param) == "0" && others("1") {
+		return param, zero, tried
+	}
+	if others("2") {
+		return param, "", tried
+	}
+	return "", "", tried
 }
 
 // readOffset tries whether the rest of a list, of which more was announced than came and which
