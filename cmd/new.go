@@ -32,7 +32,7 @@ func (a *app) newCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "new <name>",
 		Short: "Begin a connector file",
-		Long: `New writes NAME.yaml: a commented file to fill in. With --url it sends one to three
+		Long: `New writes NAME.yaml: a commented file to fill in. With --url it sends one to four
 requests to that list, and drafts what it sees: where the records are, their key,
 how the list is cut into pages, when records changed, and what limits are
 announced. With --openapi it drafts a stream for each list that a description of the
