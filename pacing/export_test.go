@@ -57,3 +57,6 @@ func IsIdle(err error) bool {
 	_, idle := errors.AsType[idleError](err)
 	return idle
 }
+
+// Because is what a stop says whose attempt before got no answer.
+var Because = because

@@ -128,9 +128,10 @@ func (g *Governor) refused(err error, stream string) error {
 }
 
 // because returns err. If err is a stop, and the attempt before got no answer, the
-// stop says why it got none: that tells more than what this attempt waited for.
+// stop says why it got none: that tells more than what this attempt waited for, but for
+// a quota, which only the wait names.
 func because(err error, why string) error {
-	if stop, ok := errors.AsType[*collection.Stop](err); ok {
+	if stop, ok := errors.AsType[*collection.Stop](err); ok && (stop.Reason != collection.Quota || stop.Detail == "") {
 		stop.Detail = cmp.Or(why, stop.Detail)
 	}
 	return err
