@@ -285,10 +285,10 @@ func unitOf(q *gate.Quota) string { return cmp.Or(words.Clean(q.Unit), "requests
 // amount says so much of q. If more than one is gone after each request, and the provider names no unit, it counts
 // something else, or others use it as well.
 func amount(n float64, q *gate.Quota) string {
-	unit := unitOf(q)
 	if q.Each > 0 && q.Unit == "" {
 		return words.Count(int64(n))
 	}
+	unit := unitOf(q)
 	return words.Counted(int64(n), strings.TrimSuffix(unit, "s"), unit)
 }
 

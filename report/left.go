@@ -72,8 +72,7 @@ func Takes(pace *gate.Status, requests int64, now time.Time) time.Duration {
 	}
 	for i := range pace.Announced {
 		q := &pace.Announced[i]
-		over := float64(requests) - q.Requests(q.Left(now))
-		if (q.Unit == "" || q.Each > 0) && q.Limit >= 1 && q.Window > 0 && over > 0 {
+		if over := float64(requests) - q.Requests(q.Left(now)); q.InRequests() && q.Window > 0 && over > 0 {
 			if q.IsBudget() && q.Ends.IsZero() {
 				return -1
 			}

@@ -29,11 +29,11 @@ type Quota struct {
 	grants bool       // what left after that was granted, so that it binds nothing
 }
 
-// IsBudget reports whether it is known for how many requests q is, and its window is so long that a run cannot wait for
-// its end.
-func (q *Quota) IsBudget() bool {
-	return (q.Unit == "" || q.Each > 0) && q.Limit >= 1 && q.Window >= response.BudgetFrom
-}
+// InRequests reports whether it is known for how many requests q is.
+func (q *Quota) InRequests() bool { return (q.Unit == "" || q.Each > 0) && q.Limit >= 1 }
+
+// IsBudget reports whether that is known, and the window of q is so long that a run cannot wait for its end.
+func (q *Quota) IsBudget() bool { return q.InRequests() && q.Window >= response.BudgetFrom }
 
 // Over reports whether all of q has been granted anew since it was told: one whose end was
 // not said ends a window after that at the latest.

@@ -50,8 +50,8 @@ func (o *Outcome) without(believed []response.Quota, reset time.Duration) *Outco
 	return &c
 }
 
-// lacking returns o with the reason of a silence that the law asks for, until a limit has enough for one request. It takes
-// the announced limit of which the smallest share is left.
+// lacking returns o with the reason of a silence that the law asks for, until a limit has enough for one request. It
+// names the announced limit that has the smallest share left.
 func (o *Outcome) lacking() *Outcome {
 	c, least := *o, math.Inf(1)
 	c.Basis = Basis{By: response.TooLittle}

@@ -101,7 +101,7 @@ func (c *charge) watch(q *response.Quota, gone float64, window time.Duration) {
 		c.bits = begins || c.bits && (q.Reset > c.reset || gone/q.Limit*float64(window) < float64(resetSlack))
 	case c.grew >= chargeSure && q.Reset > c.first+resetSlack:
 		c.bits = true
-	case q.Reset < c.ended-resetSlack: // less is left, and the reset is no later
+	case q.Reset < c.ended-resetSlack: // less is left, and the reset is sooner
 		c.bits = false
 	}
 }
@@ -130,8 +130,8 @@ type keptCharge struct {
 	Others bool          `json:"other_unit,omitempty"` // it is not told in requests
 }
 
-// dearest returns what a later run should know of the limit that is for the fewest requests, of those of which one takes
-// several; nil if there is none.
+// dearest returns the charge that a later run should know; nil if there is none. It takes the limit that allows the fewest
+// requests.
 func (b *bulletin) dearest() *keptCharge {
 	var most *keptCharge
 	for _, g := range b.gauges {
