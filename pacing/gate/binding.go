@@ -188,8 +188,8 @@ func (g *Gate) binding(all []Constraint, u *usage.Kept) int {
 			if block < 0 || c.outlasts(&all[block]) {
 				block = i
 			}
-		case c.PerSecond > 0 && (pace < 0 || c.PerSecond <= same*all[pace].PerSecond):
-			pace = i // of two that are the same it is the one that is known more of, which comes later
+		case c.PerSecond > 0 && (pace < 0 || c.slower(&all[pace])):
+			pace = i
 		}
 	}
 	switch {
@@ -203,6 +203,16 @@ func (g *Gate) binding(all []Constraint, u *usage.Kept) int {
 		return pace
 	}
 	return flying
+}
+
+// slower reports whether c is what binds and not other, which comes before it.
+// Of two that are the same it is the one that is known more of, which comes
+// later; of a start nothing is known, so it rises as far as the other one lets it.
+func (c *Constraint) slower(other *Constraint) bool {
+	if c.Name == Rising {
+		return same*c.PerSecond < other.PerSecond
+	}
+	return c.PerSecond <= same*other.PerSecond
 }
 
 // same is what a pace may be more than another one and still be the same: it was

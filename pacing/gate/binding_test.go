@@ -215,6 +215,19 @@ func TestEachBoundBinds(t *testing.T) {
 	}
 }
 
+// TestAStartThatMeetsACeiling: whoever writes a ceiling down after a first run is told
+// of it, and not that the pace rises by itself.
+func TestAStartThatMeetsACeiling(t *testing.T) {
+	first, now := scene{requests: 10}.play(t)
+	if b := first.Status(now).Binding(); b != string(gate.Rising) {
+		t.Fatalf("the first run is limited by %s", b)
+	}
+	g := resume(t, collection.Provider{Ceilings: []collection.Ceiling{{Count: 3, Per: time.Minute}}}, first.Snapshot(now), now)
+	check(t, "a ceiling from now on", g, now, gate.CeilingOf)
+	g.Leave(&gate.Request{}, now)
+	check(t, "and one request is on its way", g, now, gate.CeilingOf)
+}
+
 // check compares what limits g with what is wanted, and with what a reader of its
 // saved state is told.
 func check(t *testing.T, name string, g *gate.Gate, now time.Time, want gate.Bound) {
