@@ -175,7 +175,6 @@ func newGovernor(c Config) (*Governor, error) {
 		g.base = NewTransport(c.Provider, int(g.concurrency))
 	}
 	g.client = &http.Client{Transport: transport{g}, CheckRedirect: g.checkRedirect}
-	g.remembered = time.Now()
 	status := g.desk.Status()
 	g.reported = status.PerSecond
 	g.name, g.observe, g.spent, g.ceiling, g.saves = c.Provider.ThirdParty(), c.Observe, g.budget.spent, status.Ceiling, c.Save != nil
@@ -243,10 +242,11 @@ func (g *Governor) each(do func(*Governor) error) (err error) {
 // rememberEvery is how often what was learned is saved while all is well.
 const rememberEvery = 2 * time.Second
 
-// Remember saves what was learned so far, at most every two seconds. It is for
-// callers who have just written something else that must last: so a process that
-// is killed knows the pace of two seconds before. After an error of it no request
-// leaves any more.
+// Remember saves what was learned so far: the first time, and then at most every two
+// seconds. It is for callers who have just written something else that must last: so
+// a process that is killed knows the pace of two seconds before, and who looks at a
+// run that waits after its first answer is told of what. After an error of it no
+// request leaves any more.
 func (g *Governor) Remember(ctx context.Context) error {
 	return g.each(func(one *Governor) error { return one.remember(ctx) })
 }

@@ -156,7 +156,8 @@ func TestIdleRunsDoNotKeepAPaceFresh(t *testing.T) {
 }
 
 // TestRememberIsRare: what was learned is saved while all is well, so that a
-// process that is killed has not learned it in vain, and every two seconds at most.
+// process that is killed has not learned it in vain: at once, and then every two
+// seconds at most.
 func TestRememberIsRare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d disk
@@ -172,12 +173,32 @@ func TestRememberIsRare(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if most := int(time.Since(begun) / (2 * time.Second)); saves < most/2 || saves > most {
+		if most := 1 + int(time.Since(begun)/(2*time.Second)); saves < most/2 || saves > most {
 			t.Errorf("%d saves in %v, want one in two seconds", saves, time.Since(begun))
 		}
 		killed, err := gate.Inspect(d.state, time.Now())
 		if err != nil || killed.PerSecond < 0.9*g.Status().PerSecond {
 			t.Errorf("a killed process has left %v/s, %v, want %v/s", killed.PerSecond, err, g.Status().PerSecond)
+		}
+	})
+}
+
+// TestAFirstAnswerIsSaved: who looks at a run that waits after its first answer sees
+// what that answer told.
+func TestAFirstAnswerIsSaved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var d disk
+		g := govern(t, pacing.Config{Base: serve(ok), Save: d.save, Provider: collection.Provider{Ceilings: []collection.Ceiling{{Count: 3, Per: time.Minute}}}})
+		mustFetch(t, g)
+		if err := g.Remember(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		kept, err := gate.Inspect(d.state, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kept.Ended != 1 {
+			t.Errorf("after the first answer %d answers are saved: %s", kept.Ended, d.state)
 		}
 	})
 }
