@@ -95,13 +95,14 @@ var BreakerRelease = AccountOrder{
 	}},
 }
 
-// FreezeRelease lets one test request out, which ends a freeze or begins it anew.
+// FreezeRelease lets one test request out, which ends a freeze or begins it anew, and asks
+// whether a silence is over.
 var FreezeRelease = AccountOrder{
 	What:    Thaws,
 	Command: "freeze release",
-	Means:   "This lets one test request to %s out; all others wait for what it brings. An answer lets them out again, and a 403 freezes it again.",
+	Means:   "This lets one test request to %s out, also before a pause is over that it asked for; all others wait for what it brings. An answer lets them out again, a 403 freezes it again, and a refusal begins its pause anew.",
 	Done:    "released: one test request to %[1]s leaves first, of a run that is on or of the next run of %[2]s; what it brings decides",
-	Idle:    "%s is not frozen, and no 403 bounds its pace",
+	Idle:    "%s is not frozen and asked for no pause that is not over, and no 403 bounds its pace",
 	Order: Order{Apply: func(state []byte, now time.Time, _ string) ([]byte, []collection.Event, error) {
 		if state == nil {
 			return nil, nil, nil

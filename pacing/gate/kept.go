@@ -135,11 +135,6 @@ type orders struct {
 	Budgets ceiling.Orders `json:"budgets,omitempty"`
 }
 
-// released reports whether o lets a test request out, which was did not.
-func (o orders) released(was orders) bool {
-	return was.Freeze != nil && !was.Freeze.Released && (o.Freeze == nil || o.Freeze.Released)
-}
-
 // standing returns o without what has ended by now.
 func (o orders) standing(now time.Time) orders {
 	o.Kept = o.Standing(now)
@@ -147,14 +142,29 @@ func (o orders) standing(now time.Time) orders {
 	return o
 }
 
-// forgive forgets the paces at which the account was refused.
+// forgive forgets the paces at which the account was refused, and how long nothing was to
+// leave.
 func (k *kept) forgive() {
 	k.Forgive()
+	k.Hold, k.Basis, k.Reserve = time.Time{}, nil, time.Time{}
 	for i := range k.Routes {
-		if m := k.Routes[i].Memory; m != nil {
-			m.Forgive()
+		r := &k.Routes[i]
+		r.Hold, r.Basis, r.Reserve = time.Time{}, nil, time.Time{}
+		if r.Memory != nil {
+			r.Memory.Forgive()
 		}
 	}
+}
+
+// silent reports whether the provider asked for a silence that is not over at now, or
+// refused everything, so that nothing is to leave yet.
+func (k *kept) silent(now time.Time) bool {
+	pauses := func(m *law.Memory) bool {
+		return m != nil && m.Backoff(route.Ago(m, k.RecordedAt, now)) > 0
+	}
+	return k.Hold.After(now) || k.Reserve.After(now) || pauses(&k.Memory) || slices.ContainsFunc(k.Routes, func(r route.Kept) bool {
+		return r.Hold.After(now) || r.Reserve.After(now) || pauses(r.Memory)
+	})
 }
 
 // bounded reports whether a refusal of the account bounds a pace.

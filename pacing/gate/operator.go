@@ -128,16 +128,18 @@ func freezeBy(state []byte, now time.Time, f halt.KeptFreeze) ([]byte, []collect
 	})
 }
 
-// Release returns state with a freeze that lets one test request out, whose answer ends it
-// or begins it anew, and without the bound that a refusal left on the pace, and the event to
-// save it with. It fails if state cannot be
-// read, and returns state as it is and no event if there is neither.
+// Release returns state without the bound that a refusal left on the pace, and, if the
+// account is frozen or the provider asked for a silence, with one test request that may go
+// out: its answer ends the freeze or begins it anew, and tells whether the silence is over.
+// It returns the event to save the state with. It fails if state cannot be read, and returns
+// state as it is and no event if there is nothing to release.
 func Release(state []byte, now time.Time) ([]byte, []collection.Event, error) {
 	return order(state, now, func(k *kept) []collection.Event {
-		if (k.Freeze == nil || k.Freeze.Released) && !k.bounded() {
+		test := k.silent(now) || k.Freeze != nil && !k.Freeze.Released
+		if !test && !k.bounded() {
 			return nil
 		}
-		if k.Freeze != nil {
+		if test {
 			k.Freeze = k.Freeze.Release(timeline.Saved(now))
 		}
 		k.forgive()

@@ -11,6 +11,7 @@ import (
 	"collect/pacing/gate"
 	"collect/pacing/gate/internal/halt"
 	"collect/pacing/law"
+	"collect/pacing/response"
 )
 
 // resume opens a gate that continues with state.
@@ -272,6 +273,86 @@ func TestReleaseLiftsTheBound(t *testing.T) {
 		if again, events, err := gate.Release(released, t0); err != nil || len(events) != 0 || !bytes.Equal(again, released) {
 			t.Errorf("%s: released twice: %s, %v, %v", name, again, events, err)
 		}
+	}
+}
+
+// TestReleaseAsksDuringASilence: who knows that a provider has granted more since lets one
+// request ask before the end of its silence, and only that one; its answer decides.
+func TestReleaseAsksDuringASilence(t *testing.T) {
+	provider := collection.Provider{Reserve: 0.5}
+	refused := gate.Outcome{Signal: law.Throttled, Hold: -1}
+	for name, o := range map[string]gate.Outcome{
+		"asked for":          {Signal: law.Throttled, Hold: 10 * time.Minute},
+		"of a route":         {Signal: law.Throttled, Hold: 10 * time.Minute, Key: "core"},
+		"nothing is left":    nothingOf(100, 24*time.Hour, 10*time.Minute),
+		"half is for people": {Signal: law.Succeeded, Hold: -1, Windows: []response.Quota{{Name: "h", Limit: 100, Remaining: 40, Reset: 30 * time.Minute, Window: time.Hour}}},
+		"a back-off":         refused,
+	} {
+		now, g := t0, open(t, provider)
+		rounds := 1
+		if name == "a back-off" {
+			rounds = 12 // until its pauses are long
+		}
+		for range rounds {
+			now, _ = attempt(t, g, now, o)
+		}
+		p := g.Plan(&gate.Request{}, now)
+		if p.Ready || p.Stop == nil && p.Until.Sub(now) < time.Minute {
+			t.Fatalf("%s: no silence: %+v", name, p)
+		}
+		state := g.Snapshot(now)
+		released, events, err := gate.Release(state, now)
+		if err != nil || len(events) != 1 {
+			t.Fatalf("%s: released: %v, %v", name, events, err)
+		}
+		obeyed := resume(t, provider, state, now)
+		if err := obeyed.Obey(released, now); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		amended, err := gate.Amend(state, released, now)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for how, g := range map[string]*gate.Gate{"next": resume(t, provider, released, now), "obeyed": obeyed,
+			"amended": resume(t, provider, amended, now)} {
+			soon := now.Add(20 * time.Second) // a pace may be slow
+			if p := g.Plan(&gate.Request{}, soon); !p.Ready {
+				t.Errorf("%s, %s: the test request waits: %+v", name, how, p)
+				continue
+			}
+			test := g.Leave(&gate.Request{}, soon)
+			if p := g.Plan(&gate.Request{}, soon.Add(time.Minute)); p.Ready {
+				t.Errorf("%s, %s: another request leaves before the test is answered", name, how)
+			}
+			refusing, err := gate.New(provider, "", time.Minute, 4)
+			if err == nil {
+				err = refusing.Restore(g.Snapshot(soon), soon)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.Settle(soon, test, &good)
+			if at, stop := attempt(t, g, soon, good); stop != nil || at.Sub(soon) > time.Minute || g.Status(at).Frozen {
+				t.Errorf("%s, %s: answered, and the next one leaves after %v: %+v", name, how, at.Sub(soon), stop)
+			}
+			// The same, refused: the silence is begun anew, and released anew.
+			again := o
+			again.Signal = law.Throttled
+			refusing.Settle(soon, refusing.Leave(&gate.Request{}, soon), &again)
+			if p := refusing.Plan(&gate.Request{}, soon.Add(5*time.Second)); p.Ready {
+				t.Errorf("%s, %s: the test was refused, and the next one leaves", name, how)
+			}
+			anew, events, err := gate.Release(refusing.Snapshot(soon), soon)
+			if err == nil {
+				err = refusing.Obey(anew, soon)
+			}
+			if p := refusing.Plan(&gate.Request{}, soon.Add(20*time.Second)); err != nil || len(events) != 1 || !p.Ready {
+				t.Errorf("%s, %s: released again: %v, %v, %+v", name, how, events, err, p)
+			}
+		}
+	}
+	if _, events, err := gate.Release(open(t, provider).Snapshot(t0), t0); err != nil || len(events) != 0 {
+		t.Errorf("nothing holds: %v, %v", events, err)
 	}
 }
 

@@ -61,7 +61,7 @@ func Amend(state, order []byte, now time.Time) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if is.released(k.orders) || o.forgives() {
+	if is.Released(k.Kept) || o.forgives() {
 		k.forgive()
 	}
 	k.orders, k.Saw, k.RecordedAt = is, nil, timeline.Saved(now)

@@ -28,7 +28,7 @@ import (
 func TestPromisesOfEveryLaw(t *testing.T) {
 	branches := []string{"left", "refused", "failed", "later than without it", "kept waiting by a ceiling", "kept silent",
 		"silent in the next process", "frozen", "frozen in the next process", "open", "open in the next process",
-		"window in the next process", "slower", "faster", "out of order", "another route"}
+		"window in the next process", "a silence is released", "slower", "faster", "out of order", "another route"}
 	for _, name := range law.Laws() {
 		t.Run(name, func(t *testing.T) {
 			reached := map[string]int{}
@@ -120,7 +120,7 @@ func (h *promise) step() {
 		h.weather = rapid.SampledFrom([]string{"fair", "mixed", "broken"}).Draw(h.T, "weather")
 	}
 	switch what := rapid.IntRange(0, 19).Draw(h.T, "step"); {
-	case h.person && what < 4:
+	case what < 4 && h.releases():
 		h.release()
 	case what < 9:
 		h.send(gate.Request{Stream: rapid.SampledFrom(promiseStreams).Draw(h.T, "stream")})
@@ -391,7 +391,20 @@ func (h *promise) changed(e collection.Event) {
 	}
 }
 
-// release ends the freeze, as a person who was asked to.
+// releases reports whether a person gives the order that lets a test request out: where only
+// that ends a freeze, and now and then before the end of a silence.
+func (h *promise) releases() bool {
+	if h.person {
+		return true
+	}
+	silent := false
+	for _, until := range h.silent {
+		silent = silent || h.now.Before(until)
+	}
+	return silent && rapid.IntRange(0, 9).Draw(h.T, "order") == 0
+}
+
+// release lets a test request out, as a person who was asked to.
 func (h *promise) release() {
 	state, events, err := gate.Release(h.gate.Snapshot(h.now), h.now)
 	if err == nil {
@@ -401,6 +414,12 @@ func (h *promise) release() {
 		h.Fatalf("released with %v, %v", events, err)
 	}
 	h.changed(events[0])
+	for key, until := range h.silent {
+		if h.now.Before(until) {
+			h.reached["a silence is released"]++
+		}
+		delete(h.silent, key)
+	}
 	h.saved = h.gate.Snapshot(h.now)
 	h.reached["released"]++
 }

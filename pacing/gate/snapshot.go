@@ -133,7 +133,7 @@ func (g *Gate) Obey(order []byte, now time.Time) error {
 	if is.Breaker != was.Breaker {
 		g.breaker = halt.NewBreaker(is.Breaker, &g.clock)
 	}
-	if is.released(was) || k.forgives() {
+	if is.Released(was.Kept) || k.forgives() {
 		g.forgive()
 	}
 	if is.Freeze != was.Freeze {
@@ -153,9 +153,12 @@ func (g *Gate) orders() orders {
 	return orders{halt.Kept{Breaker: g.breaker.Keep(&g.clock), Freeze: g.freeze.Keep(&g.clock)}, g.budgets}
 }
 
-// forgive forgets the paces at which the account was refused.
+// forgive forgets the paces at which the account was refused, and how long nothing was to
+// leave.
 func (g *Gate) forgive() {
+	g.hold, g.basis, g.reserve = 0, nil, 0
 	for _, r := range g.routes.All {
+		r.Hold, r.Basis, r.Reserve = 0, nil, 0
 		r.Pace.Forgive()
 	}
 }

@@ -52,12 +52,12 @@ var table = []Words{
 		Bound: gate.HoldOf, Name: "a requested pause",
 		Is:     "it said when it may be asked again; or, as `a used up quota`, that nothing is left of one, or, as `a pause after a refusal`, refused for a time that only its documentation names",
 		Figure: "until when", Who: "time",
-		Do: "Time. Asking earlier would only be refused.",
+		Do: "Time. Asking earlier would only be refused, unless the provider has granted more since: then `collect freeze release NAME --reason WHY` lets one request ask.",
 	}, {
 		Bound: gate.ReserveOf, Name: "a used up quota",
 		Is:     "nothing is left of the quota that the provider announces, or only the share that `quota: {reserve: N%}` leaves for people",
 		Figure: "until when", Who: "time",
-		Do: "Time, or a smaller reserve if one is declared under `provider:` in the connector file: `quota: {reserve: N%}`.",
+		Do: "Time; or, if the provider has granted more since, `collect freeze release NAME --reason WHY`, which lets one request ask; or a smaller reserve if one is declared under `provider:` in the connector file: `quota: {reserve: N%}`.",
 	}, {
 		Bound: gate.CeilingOf, Name: "your ceiling",
 		Is:     "the most that you allow in a window of time",

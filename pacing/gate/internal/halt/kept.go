@@ -28,11 +28,19 @@ func (k Kept) Amend(saw, is Kept) (amended Kept, ok bool) {
 	case saw.Freeze.same(k.Freeze):
 	case k.Freeze.releases() && !is.Freeze.releases() && !saw.Freeze.same(is.Freeze):
 		return is, false
-	case k.Freeze.releases() && is.Freeze == nil: // it thawed since
+	case k.Freeze.releases() && is.Freeze == nil && saw.Freeze != nil: // it thawed since
 	case k.Freeze.releases() || is.Freeze.Weaker(k.Freeze):
 		amended.Freeze = k.Freeze
 	}
 	return amended, true
+}
+
+// Released reports whether k lets a test request out, which was did not.
+func (k Kept) Released(was Kept) bool {
+	if k.Freeze == nil {
+		return was.Freeze != nil && !was.Freeze.Released
+	}
+	return k.Freeze.Released && !k.Freeze.same(was.Freeze)
 }
 
 // Standing returns k without an operator's hold on the breaker that has ended by now.
