@@ -142,17 +142,22 @@ func (o orders) standing(now time.Time) orders {
 	return o
 }
 
-// forgive forgets the paces at which the account was refused, and how long nothing was to
-// leave.
+// forgive forgets the paces at which the account was refused.
 func (k *kept) forgive() {
 	k.Forgive()
+	for i := range k.Routes {
+		if m := k.Routes[i].Memory; m != nil {
+			m.Forgive()
+		}
+	}
+}
+
+// ask forgets the silences, so that one request may ask whether they are over.
+func (k *kept) ask() {
 	k.Hold, k.Basis, k.Reserve = time.Time{}, nil, time.Time{}
 	for i := range k.Routes {
 		r := &k.Routes[i]
 		r.Hold, r.Basis, r.Reserve = time.Time{}, nil, time.Time{}
-		if r.Memory != nil {
-			r.Memory.Forgive()
-		}
 	}
 }
 

@@ -128,19 +128,23 @@ func freezeBy(state []byte, now time.Time, f halt.KeptFreeze) ([]byte, []collect
 	})
 }
 
-// Release returns state without the bound that a refusal left on the pace, and, if the
-// account is frozen or the provider asked for a silence, with one test request that may go
-// out: its answer ends the freeze or begins it anew, and tells whether the silence is over.
+// Release returns state without the bound that a refusal left on the pace, and with one test
+// request that may go out: if the account is frozen, its answer ends the freeze or begins it
+// anew; if it is not, and the provider asked for a silence, it asks whether that is over.
 // It returns the event to save the state with. It fails if state cannot be read, and returns
 // state as it is and no event if there is nothing to release.
 func Release(state []byte, now time.Time) ([]byte, []collection.Event, error) {
 	return order(state, now, func(k *kept) []collection.Event {
-		test := k.silent(now) || k.Freeze != nil && !k.Freeze.Released
-		if !test && !k.bounded() {
+		frozen := k.Freeze != nil && !k.Freeze.Released
+		asks := !frozen && k.silent(now)
+		if !frozen && !asks && !k.bounded() {
 			return nil
 		}
-		if test {
+		if frozen || asks {
 			k.Freeze = k.Freeze.Release(timeline.Saved(now))
+		}
+		if asks {
+			k.ask()
 		}
 		k.forgive()
 		return []collection.Event{{Time: now, Kind: collection.FreezeChanged,

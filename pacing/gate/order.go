@@ -64,6 +64,9 @@ func Amend(state, order []byte, now time.Time) ([]byte, error) {
 	if is.Released(k.Kept) || o.forgives() {
 		k.forgive()
 	}
+	if is.Asks(k.Kept) {
+		k.ask()
+	}
 	k.orders, k.Saw, k.RecordedAt = is, nil, timeline.Saved(now)
 	return json.Marshal(k)
 }

@@ -136,6 +136,9 @@ func (g *Gate) Obey(order []byte, now time.Time) error {
 	if is.Released(was.Kept) || k.forgives() {
 		g.forgive()
 	}
+	if is.Asks(was.Kept) {
+		g.ask()
+	}
 	if is.Freeze != was.Freeze {
 		testing := g.freeze.Testing
 		g.freeze = halt.NewFreeze(is.Freeze, &g.clock)
@@ -153,12 +156,17 @@ func (g *Gate) orders() orders {
 	return orders{halt.Kept{Breaker: g.breaker.Keep(&g.clock), Freeze: g.freeze.Keep(&g.clock)}, g.budgets}
 }
 
-// forgive forgets the paces at which the account was refused, and how long nothing was to
-// leave.
+// forgive forgets the paces at which the account was refused.
 func (g *Gate) forgive() {
+	for _, r := range g.routes.All {
+		r.Pace.Forgive()
+	}
+}
+
+// ask forgets the silences, so that one request may ask whether they are over.
+func (g *Gate) ask() {
 	g.hold, g.basis, g.reserve = 0, nil, 0
 	for _, r := range g.routes.All {
 		r.Hold, r.Basis, r.Reserve = 0, nil, 0
-		r.Pace.Forgive()
 	}
 }
