@@ -176,6 +176,7 @@ waiting[E0402]: acme must be left alone for longer than this run may wait (429)
   saved  40,400 records in 404 slices of this run
   next   no request leaves before 12:09 UTC, in 9 min
   do     nothing; your schedule can simply try again later
+         or, if it has granted more since, let one request ask: collect freeze release tickets --reason WHY
 `},
 		{"unreachable", refused, here, `
 error[E0404]: acme is not reachable

@@ -83,7 +83,8 @@ func (o GapOrder) toRetry(asked []store.OwnedGap, what string) (dead []store.Own
 	}
 	switch {
 	case asks > 0 && asks == len(asked):
-		idle = "the provider said when it may be asked for that again, and nothing is sent before"
+		idle = "nothing is sent before the provider's pause is over; if it has granted more since, let one request ask: `" +
+			problem.Command("freeze release", o.Connector, o.Flags) + " --reason WHY`"
 	case yours != 0:
 		idle = "runs try " + words.GapName(yours) + " by themselves, which helps once its cause is settled; what to do: `" +
 			problem.Command("explain", words.GapName(yours), o.Flags) + "`"

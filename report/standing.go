@@ -146,6 +146,9 @@ func (s Status) atRest(now time.Time) Standing {
 	if cause, until := s.held(now); !until.IsZero() || s.Account != nil && s.Account.Breaker == gate.Open {
 		return s.waits(cause, until, now)
 	}
+	if s.Account != nil && s.Account.Pace.Released {
+		return Standing{State: Behind, Needs: problem.NeedsNothing, Next: "the next run sends one test request first, and what it brings decides"}
+	}
 	planned := false
 	for _, gap := range s.Owed {
 		switch {

@@ -433,7 +433,8 @@ func writeLongWait(p *Problem, err error, sc Scene) {
 	p.Headline = fmt.Sprintf("%s must be left alone for longer than this run may wait%s", sc.Provider, answered(stop))
 	p.At, p.Why = sc.place(), stop.Detail
 	p.Saved = sc.saved()
-	p.Do = []Step{{Say: "nothing; your schedule can simply try again later"}}
+	p.Do = []Step{{Say: "nothing; your schedule can simply try again later"},
+		{"or, if it has granted more since, let one request ask:", sc.command("freeze release") + " --reason WHY"}}
 	if !stop.NotBefore.IsZero() {
 		p.Next = fmt.Sprintf("no request leaves before %s, in %s", words.At(stop.NotBefore, sc.Now), words.Span(stop.NotBefore.Sub(sc.Now).Round(time.Second)))
 	}
