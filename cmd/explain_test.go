@@ -626,6 +626,8 @@ func TestExplainWords(t *testing.T) {
 	texttest.Same(t, "retry_after", renderMeaning(e, 80, term.Caps{}), `reason retry_after: the provider must be left alone for longer than the run may
 wait: it asked for that, or a quota is used up.
   acts  a later run, by itself
-  next  nothing to do; no request leaves before that time, in any run
+  next  nothing to do: no request leaves before that time, in any run; if the
+        provider has granted more since, collect freeze release lets one request
+        ask
 `)
 }

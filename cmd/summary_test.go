@@ -126,7 +126,7 @@ func TestVerdictSentences(t *testing.T) {
 		{collection.Deferred, collection.WallClock, "paused: tickets reached its time limit. What was saved is safe.", "the next run continues by itself; now: collect resume tickets"},
 		{collection.Waiting, collection.RetryBudget, "waiting: tickets goes on later: run had no retries left. What was saved is safe.", "a run after 14:00 UTC continues by itself"},
 		{collection.Deferred, "", "paused: tickets has planned work left. What was saved is safe.", "the next run continues by itself; now: collect resume tickets"},
-		{collection.Waiting, collection.RetryAfter, "waiting: tickets goes on later: pause was too long. What was saved is safe.", "a run after 14:00 UTC continues by itself"},
+		{collection.Waiting, collection.RetryAfter, "waiting: tickets goes on later: provider wanted a pause. What was saved is safe.", "a run after 14:00 UTC continues by itself"},
 		{collection.Waiting, "", "waiting: tickets goes on later: pieces are owed that acme could not give now. What was saved is safe.", "a run after 14:00 UTC continues by itself"},
 		{collection.Blocked, collection.Auth, "blocked: tickets needs you: credential was rejected.", "see what and why: collect gaps tickets"},
 		{collection.RunInterrupted, collection.Interrupted, "interrupted: tickets was asked to stop. What was saved is safe.", "collect resume tickets"},

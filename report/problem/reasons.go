@@ -61,9 +61,9 @@ var reasons = map[collection.Reason]reasonRow{
 		"nothing to do; if it comes back, look at the network and the provider's status page",
 	},
 	collection.RetryAfter: {
-		row{"E0402", LevelWaiting, ExitLater, NeedsTime, true, writeLongWait}, "pause was too long",
+		row{"E0402", LevelWaiting, ExitLater, NeedsTime, true, writeLongWait}, "provider wanted a pause",
 		"the provider must be left alone for longer than the run may wait: it asked for that, or a quota is used up",
-		"nothing to do; no request leaves before that time, in any run",
+		"nothing to do: no request leaves before that time, in any run; if the provider has granted more since, collect freeze release lets one request ask",
 	},
 	collection.Auth: {
 		row{"E0301", LevelError, ExitRefused, NeedsOperator, false, writeAuth}, "credential was rejected",
