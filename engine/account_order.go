@@ -100,7 +100,7 @@ var BreakerRelease = AccountOrder{
 var FreezeRelease = AccountOrder{
 	What:    Thaws,
 	Command: "freeze release",
-	Means:   "This lets one test request to %s out; all others wait for what it brings. An answer lets them out again, a 403 freezes it again, and a refusal begins its pause anew. Where nothing is frozen, it asks before the end of a pause that the provider asked for.",
+	Means:   "This lets one test request to %s out; all others wait for what it brings. An answer lets them out again, and a 403 freezes it again. Where nothing is frozen, it asks before the end of a pause that the provider asked for, which goes on unless it is answered.",
 	Done:    "released: one test request to %[1]s leaves first, of a run that is on or of the next run of %[2]s; what it brings decides. If a pause that it asked for holds still, give the same order again to ask before its end",
 	Idle:    "%s is not frozen and asked for no pause that is not over, and no 403 bounds its pace",
 	Order: Order{Apply: func(state []byte, now time.Time, _ string) ([]byte, []collection.Event, error) {

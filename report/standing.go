@@ -144,10 +144,11 @@ func (s Status) Order(now time.Time) (why, end string) {
 // collects now.
 func (s Status) atRest(now time.Time) Standing {
 	if cause, until := s.held(now); !until.IsZero() || s.Account != nil && s.Account.Breaker == gate.Open {
-		return s.waits(cause, until, now)
-	}
-	if s.Account != nil && s.Account.Pace.Released {
-		return Standing{State: Behind, Needs: problem.NeedsNothing, Next: "the next run sends one test request first, and what it brings decides"}
+		st := s.waits(cause, until, now)
+		if s.Account.Pace.Asks {
+			st.Next = "the next run sends one request that asks whether the wait is over; " + st.Next
+		}
+		return st
 	}
 	planned := false
 	for _, gap := range s.Owed {

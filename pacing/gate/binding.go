@@ -141,7 +141,7 @@ func (g *Gate) window(w *ceiling.Window, now law.Moment) Constraint {
 	if c.Until.Sub(g.clock.Now()) <= passes { // four a second let nothing out for a quarter of one, which is a pace and no block
 		c.Until = time.Time{}
 	}
-	c.Lowered = g.budgets.Of(w.Per)
+	c.Lowered = g.ordered().budgets.Of(w.Per)
 	c.Blocks = !c.Until.IsZero()
 	if c.Lowered != nil && c.PerSecond > 0 {
 		c.PerSecond = min(c.PerSecond, c.Lowered.PerSecond())

@@ -30,9 +30,10 @@ func (g *Gate) now(at time.Time) law.Moment {
 // next of them ends.
 func (g *Gate) lift(now law.Moment) {
 	at := g.clock.When(now)
-	var first time.Time
-	g.budgets, first = g.budgets.Standing(at)
-	g.lowered = g.windows.Lower(g.budgets, g.share)
+	is := g.ordered()
+	budgets, first := is.budgets.Standing(at)
+	g.give(budgets, is.ask)
+	g.lowered = g.windows.Lower(budgets, g.share)
 	if g.lowered > 0 {
 		g.calm = false
 	}

@@ -47,6 +47,7 @@ type Status struct {
 	FreezeReason string    // "operator" if an operator did it
 	FreezeNote   string    // why, in the operator's words
 	Released     bool      // it was frozen, and an operator released it: the next request is the one test that decides
+	Asks         bool      // a person lets one request leave before the end of a silence
 	FrozenUntil  time.Time // when one test request may go out; zero: only an operator releases it
 
 	Processes int     // that share the pace, which is that of all together; 0: one, or not known

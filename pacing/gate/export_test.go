@@ -35,3 +35,6 @@ func (g *Gate) RateOf(stream string) float64 { return g.routes.By(stream).Pace.R
 // it ask all of them again.
 func (g *Gate) Calm() bool { return g.calm }
 func (g *Gate) Alarm()     { g.calm = false }
+
+// SameRoute reports whether the requests of two streams leave by one route.
+func (g *Gate) SameRoute(a, b string) bool { return g.routes.By(a) == g.routes.By(b) }

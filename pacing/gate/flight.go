@@ -30,6 +30,7 @@ type flight struct {
 	retry  bool
 	probe  bool // of the breaker
 	test   bool // of the freeze
+	asks   bool // whether a silence is over
 }
 
 // current reports whether its route still has the pace that it left under.

@@ -36,7 +36,6 @@ type Gate struct {
 	random  func() float64
 	windows ceiling.Windows
 	clamp   ceiling.Clamp
-	budgets ceiling.Orders // what operators allow of the windows
 	breaker halt.Breaker
 	freeze  halt.Freeze
 	quotas  quotas
@@ -58,6 +57,7 @@ type Gate struct {
 	pulse    usage.Pulse
 	heard    *heard // the limits that the provider announced; nil: none
 
+	given      *given      // what operators ordered, other than of the breaker and the freeze; nil: nothing
 	fresh      *fresh      // how the law of a run begins that knows nothing
 	usedBefore *usage.Kept // by the runs before; nil: that is not known
 	left       law.Moment  // when the latest request left, of whichever process

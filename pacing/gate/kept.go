@@ -108,24 +108,32 @@ var ErrStale = errors.New("the state has changed since it was looked at")
 // A look is what an operator saw who gave an order.
 type look struct {
 	orders
-	Bound bool `json:"bound,omitempty"` // a refusal of the account bounds the pace
+	Bound  bool      `json:"bound,omitempty"`       // a refusal of the account bounds the pace
+	Silent time.Time `json:"silent_until,omitzero"` // the last of the silences that were asked for
 }
 
 // amend returns what the order o makes of a state that is not the one that its
 // giver saw.
-func (o *kept) amend(is orders) (orders, error) {
+func (o *kept) amend(is *kept) (orders, error) {
 	if o.Saw == nil { // by a process that knows no looks
 		return o.orders, nil
 	}
 	halted, ok := o.Kept.Amend(o.Saw.Kept, is.Kept)
 	if !ok {
-		return is, ErrStale
+		return is.orders, ErrStale
 	}
 	budgets, ok := o.Budgets.Amend(o.Saw.Budgets, is.Budgets)
 	if !ok {
-		return is, ErrStale
+		return is.orders, ErrStale
 	}
-	return orders{halted, budgets}, nil
+	asked := is.Ask
+	if !o.Ask.same(o.Saw.Ask) && !o.Ask.same(is.Ask) {
+		if is.silentUntil().After(o.Saw.Silent.Add(time.Second)) {
+			return is.orders, ErrStale
+		}
+		asked = o.Ask
+	}
+	return orders{halted, budgets, asked}, nil
 }
 
 // orders are what people may order, and what stops everything: it is amended, where
@@ -133,6 +141,12 @@ func (o *kept) amend(is orders) (orders, error) {
 type orders struct {
 	halt.Kept
 	Budgets ceiling.Orders `json:"budgets,omitempty"`
+	Ask     *ask           `json:"ask,omitempty"` // nil: nobody ordered it yet
+}
+
+// released reports whether o lets a test request out, which was did not.
+func (o orders) released(was orders) bool {
+	return was.Freeze != nil && !was.Freeze.Released && (o.Freeze == nil || o.Freeze.Released)
 }
 
 // standing returns o without what has ended by now.
@@ -150,26 +164,6 @@ func (k *kept) forgive() {
 			m.Forgive()
 		}
 	}
-}
-
-// ask forgets the silences, so that one request may ask whether they are over.
-func (k *kept) ask() {
-	k.Hold, k.Basis, k.Reserve = time.Time{}, nil, time.Time{}
-	for i := range k.Routes {
-		r := &k.Routes[i]
-		r.Hold, r.Basis, r.Reserve = time.Time{}, nil, time.Time{}
-	}
-}
-
-// silent reports whether the provider asked for a silence that is not over at now, or
-// refused everything, so that nothing is to leave yet.
-func (k *kept) silent(now time.Time) bool {
-	pauses := func(m *law.Memory) bool {
-		return m != nil && m.Backoff(route.Ago(m, k.RecordedAt, now)) > 0
-	}
-	return k.Hold.After(now) || k.Reserve.After(now) || pauses(&k.Memory) || slices.ContainsFunc(k.Routes, func(r route.Kept) bool {
-		return r.Hold.After(now) || r.Reserve.After(now) || pauses(r.Memory)
-	})
 }
 
 // bounded reports whether a refusal of the account bounds a pace.

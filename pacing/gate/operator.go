@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"collect/collection"
+	"collect/pacing/gate/internal/ceiling"
 	"collect/pacing/gate/internal/halt"
 	"collect/pacing/gate/internal/timeline"
 )
@@ -16,6 +17,27 @@ const (
 	forcedByOperator   = "forced_by_operator"   // the reason of a transition
 	ReleasedByOperator = "released_by_operator" // of a breaker or a freeze
 )
+
+// given is what operators ordered, other than of the breaker and the freeze.
+type given struct {
+	budgets ceiling.Orders // what they allow of the windows
+	ask     *ask           // the latest order to ask before the end of a silence
+}
+
+// give puts the orders in the place of those before.
+func (g *Gate) give(budgets ceiling.Orders, a *ask) {
+	if g.given = nil; len(budgets) > 0 || a != nil {
+		g.given = &given{budgets, a}
+	}
+}
+
+// ordered returns what operators ordered.
+func (g *Gate) ordered() given {
+	if g.given == nil {
+		return given{}
+	}
+	return *g.given
+}
 
 // noteBytes bounds the words that an operator leaves behind.
 const noteBytes = 200
@@ -128,23 +150,20 @@ func freezeBy(state []byte, now time.Time, f halt.KeptFreeze) ([]byte, []collect
 	})
 }
 
-// Release returns state without the bound that a refusal left on the pace, and with one test
-// request that may go out: if the account is frozen, its answer ends the freeze or begins it
-// anew; if it is not, and the provider asked for a silence, it asks whether that is over.
-// It returns the event to save the state with. It fails if state cannot be read, and returns
-// state as it is and no event if there is nothing to release.
+// Release returns state with one test request that may go out, and without the bound that a
+// refusal left on the pace, and the event to save it with. If the account is frozen, the test
+// ends that or begins it anew; if it is not, but the provider is to be left alone, the test asks
+// whether that is over. It fails if state cannot be read, and returns state as it is and no
+// event if there is nothing to release.
 func Release(state []byte, now time.Time) ([]byte, []collection.Event, error) {
 	return order(state, now, func(k *kept) []collection.Event {
-		frozen := k.Freeze != nil && !k.Freeze.Released
-		asks := !frozen && k.silent(now)
-		if !frozen && !asks && !k.bounded() {
-			return nil
-		}
-		if frozen || asks {
+		switch frozen := k.Freeze != nil && !k.Freeze.Released; {
+		case frozen:
 			k.Freeze = k.Freeze.Release(timeline.Saved(now))
-		}
-		if asks {
-			k.ask()
+		case k.silent(now):
+			k.Ask = &ask{At: timeline.Saved(now)}
+		case !k.bounded():
+			return nil
 		}
 		k.forgive()
 		return []collection.Event{{Time: now, Kind: collection.FreezeChanged,

@@ -2,6 +2,7 @@ package gate_test
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -353,6 +354,156 @@ func TestReleaseAsksDuringASilence(t *testing.T) {
 	}
 	if _, events, err := gate.Release(open(t, provider).Snapshot(t0), t0); err != nil || len(events) != 0 {
 		t.Errorf("nothing holds: %v, %v", events, err)
+	}
+}
+
+// TestAskingIsForOneRequest: unless it is answered well, the silence goes on to its end,
+// whatever else came back.
+func TestAskingIsForOneRequest(t *testing.T) {
+	hour := gate.Outcome{Signal: law.Throttled, Hold: time.Hour}
+	for name, o := range map[string]gate.Outcome{
+		"a refusal that says no more": {Signal: law.Throttled, Hold: -1},
+		"a refusal for a second":      {Signal: law.Throttled, Hold: time.Second},
+		"an outage":                   {Signal: law.Throttled, Weak: true, Hold: -1},
+		"a failure":                   failing,
+		"nothing":                     {Signal: law.Silent, Hold: -1},
+		"a lost request":              {Signal: law.Failed, Hold: -1, Overdue: true},
+	} {
+		g := open(t, collection.Provider{})
+		now, _ := attempt(t, g, t0, hour)
+		ends := now.Add(time.Hour)
+		obey(t, g, now)
+		left := 0
+		for ; now.Before(ends); now = now.Add(time.Second) {
+			if g.Plan(&gate.Request{}, now).Ready {
+				left++
+				g.Settle(now, g.Leave(&gate.Request{}, now), &o)
+			}
+		}
+		if left != 1 {
+			t.Errorf("%s: %d requests left in the hour, want 1", name, left)
+		}
+	}
+}
+
+// obey carries out the order that lets one request ask, as it is given at now.
+func obey(t *testing.T, g *gate.Gate, now time.Time) {
+	t.Helper()
+	order, events, err := gate.Release(g.Snapshot(now), now)
+	if err == nil {
+		err = g.Obey(order, now)
+	}
+	if err != nil || len(events) != 1 {
+		t.Fatalf("the order to ask: %v, %v", events, err)
+	}
+}
+
+// TestAskingIsAboutOneRoute: what another route is answered says nothing of the one that is
+// silent, and does not use the order up.
+func TestAskingIsAboutOneRoute(t *testing.T) {
+	g := open(t, collection.Provider{})
+	send := func(stream string, o gate.Outcome, now time.Time) (left bool) {
+		r := gate.Request{Stream: stream}
+		if left = g.Plan(&r, now).Ready; left {
+			g.Settle(now, g.Leave(&r, now), &o)
+		}
+		return left
+	}
+	now := t0
+	core, search := gate.Outcome{Signal: law.Succeeded, Hold: -1, Key: "core"}, gate.Outcome{Signal: law.Succeeded, Hold: -1, Key: "search"}
+	for range 5 {
+		now = now.Add(10 * time.Second)
+		send("a", core, now)
+		now = now.Add(10 * time.Second)
+		send("b", search, now)
+	}
+	now = now.Add(10 * time.Second)
+	send("a", gate.Outcome{Signal: law.Throttled, Hold: time.Hour, Key: "core"}, now)
+	obey(t, g, now)
+	for range 3 {
+		if now = now.Add(10 * time.Second); !send("b", search, now) {
+			t.Fatal("the other route waits")
+		}
+	}
+	if !g.Status(now).Asks {
+		t.Fatal("a request of the other route used the order up")
+	}
+	now = now.Add(10 * time.Second)
+	if !send("a", core, now) || !send("a", core, now.Add(10*time.Second)) {
+		t.Error("answered well, and the silent route waits")
+	}
+}
+
+// TestAskingIsOfWhatWasSeen: an order does not lift a silence that its giver did not see, and
+// hides no refusal of the account.
+func TestAskingIsOfWhatWasSeen(t *testing.T) {
+	minutes := gate.Outcome{Signal: law.Throttled, Hold: 2 * time.Minute}
+	longer := gate.Outcome{Signal: law.Throttled, Hold: 6 * time.Hour}
+	flying := func() (*gate.Gate, gate.Pass, time.Time) {
+		g, err := gate.New(collection.Provider{}, "", time.Minute, 4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := g.Leave(&gate.Request{}, t0)
+		second := g.Leave(&gate.Request{}, t0)
+		now := t0.Add(time.Second)
+		g.Settle(now, first, &minutes)
+		return g, second, now
+	}
+	g, second, now := flying()
+	order, _, err := gate.Release(g.Snapshot(now), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Settle(now, second, &longer)
+	if err := g.Obey(order, now); !errors.Is(err, gate.ErrStale) {
+		t.Errorf("a longer silence came before the order: %v", err)
+	}
+	if _, err := gate.Amend(g.Snapshot(now), order, now); !errors.Is(err, gate.ErrStale) {
+		t.Errorf("a longer silence was saved before the order: %v", err)
+	}
+
+	for _, o := range []gate.Outcome{longer, {Signal: law.Throttled, Hold: -1}, nothingOf(100, 24*time.Hour, 6*time.Hour)} {
+		g, second, now = flying()
+		obey(t, g, now)
+		g.Settle(now, second, &o)
+		if p := g.Plan(&gate.Request{}, now.Add(time.Minute)); p.Ready {
+			t.Errorf("%+v came after the order, and a request leaves", o)
+		}
+	}
+
+	g, second, now = flying()
+	obey(t, g, now)
+	g.Settle(now, second, &gate.Outcome{Signal: law.Silent, Hold: -1, Refused: "forbidden"})
+	if s := g.Status(now); !s.Frozen || !s.FrozenUntil.Equal(now.Add(15*time.Minute)) {
+		t.Errorf("refused after the order: %+v, want frozen for 15 min", s)
+	}
+}
+
+// TestAnOrderToAskIsDoneOnce: what carried it out does not do so again when it is handed the
+// order once more.
+func TestAnOrderToAskIsDoneOnce(t *testing.T) {
+	hour := gate.Outcome{Signal: law.Throttled, Hold: time.Hour}
+	g := open(t, collection.Provider{})
+	now, _ := attempt(t, g, t0, hour)
+	order, _, err := gate.Release(g.Snapshot(now), now)
+	if err == nil {
+		err = g.Obey(order, now)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := g.Leave(&gate.Request{}, now.Add(time.Second))
+	if !p.Save {
+		t.Error("the request leaves before it is saved that it did")
+	}
+	state := g.Snapshot(now.Add(time.Second))
+	again, err := gate.Hand(state, order, now.Add(2*time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := resume(t, collection.Provider{}, again, now.Add(2*time.Second)).Plan(&gate.Request{}, now.Add(time.Minute)); p.Ready {
+		t.Error("the next process asks once more")
 	}
 }
 

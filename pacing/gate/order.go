@@ -18,7 +18,7 @@ func order(state []byte, now time.Time, change func(*kept) []collection.Event) (
 			return nil, nil, err
 		}
 	}
-	k.Saw = &look{k.orders, k.bounded()}
+	k.Saw = &look{k.orders, k.bounded(), k.silentUntil()}
 	if k.Breaker != nil {
 		k.Breaker = new(*k.Breaker) // which the order changes
 	}
@@ -57,15 +57,12 @@ func Amend(state, order []byte, now time.Time) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	is, err := o.amend(k.orders)
+	is, err := o.amend(&k)
 	if err != nil {
 		return nil, err
 	}
-	if is.Released(k.Kept) || o.forgives() {
+	if is.released(k.orders) || o.forgives() {
 		k.forgive()
-	}
-	if is.Asks(k.Kept) {
-		k.ask()
 	}
 	k.orders, k.Saw, k.RecordedAt = is, nil, timeline.Saved(now)
 	return json.Marshal(k)

@@ -54,6 +54,9 @@ func (g *Gate) Plan(r *Request, at time.Time) Plan {
 		}
 	}
 	until, open := way.Pace.Next(now)
+	if !g.calm && g.asks(way, now) {
+		until, open = now, true
+	}
 	cause, paced := collection.WaitPacing, max(until, now)
 	next, full := g.windows.Next(now, l.Units)
 	if full != nil && next > until {
@@ -141,8 +144,8 @@ func (g *Gate) others(way *route.Route, now, until law.Moment, cause collection.
 			until, cause = longest(until, cause, r.Then(most), why)
 		}
 	}
-	until, cause = longest(until, cause, max(g.reserve, way.Reserve), collection.WaitReserve)
-	hold, basis := g.held(way)
+	hold, reserve, basis := g.held(way)
+	until, cause = longest(until, cause, reserve, collection.WaitReserve)
 	until, cause = longest(until, cause, hold, causeOf(basis))
 	if g.breaker.State == halt.Open { // and not by force: see refuse
 		until, cause = longest(until, cause, g.breaker.Until, collection.WaitBreaker)
@@ -177,7 +180,7 @@ func (g *Gate) clamped() float64 {
 // an order, or a state.
 func (g *Gate) isCalm(now law.Moment) bool {
 	way := g.routes.All[0]
-	return g.routes.One() && way.Most == 0 && !g.doubts() && max(g.hold, way.Hold, g.reserve, way.Reserve) <= now &&
+	return g.routes.One() && way.Most == 0 && !g.doubts() && !g.ordered().ask.pending() && max(g.hold, way.Hold, g.reserve, way.Reserve) <= now &&
 		g.share == 0 && g.lowered == 0 && !g.quotas.open() && g.clamp.Share() == 1 && !g.freeze.Frozen && g.breaker.State == halt.Closed
 }
 
@@ -194,8 +197,7 @@ func (g *Gate) Refuse(r *Request, now time.Time) *collection.Stop {
 func (g *Gate) refuse(r *Request, way *route.Route, now law.Moment) *collection.Stop {
 	tooLong := func(until law.Moment) bool { return until-now > g.longestWait+holdLeast+holdSpread }
 	late := func(until law.Moment) bool { return until > now && g.late(r, until) }
-	hold, basis := g.held(way)
-	reserve := max(g.reserve, way.Reserve)
+	hold, reserve, basis := g.held(way)
 	switch {
 	case g.freeze.Blocks(now):
 		return g.Frozen()
@@ -220,12 +222,18 @@ func (g *Gate) refuse(r *Request, way *route.Route, now law.Moment) *collection.
 	return nil
 }
 
-// held returns until when way is left alone, and why.
-func (g *Gate) held(way *route.Route) (law.Moment, Basis) {
-	if way.Hold > g.hold {
-		return way.Hold, basisOf(way.Basis)
+// held returns until when way is left alone, and why, and until when what is left is for people:
+// not at all if the next request asks whether that is over.
+func (g *Gate) held(way *route.Route) (hold, reserve law.Moment, why Basis) {
+	switch {
+	case g.ordered().ask.pending():
+		return 0, 0, Basis{}
+	case way.Hold > g.hold:
+		hold, why = way.Hold, basisOf(way.Basis)
+	default:
+		hold, why = g.hold, basisOf(g.basis)
 	}
-	return g.hold, basisOf(g.basis)
+	return hold, max(g.reserve, way.Reserve), why
 }
 
 // basisOf returns b; zero for nil.

@@ -28,7 +28,7 @@ import (
 func TestPromisesOfEveryLaw(t *testing.T) {
 	branches := []string{"left", "refused", "failed", "later than without it", "kept waiting by a ceiling", "kept silent",
 		"silent in the next process", "frozen", "frozen in the next process", "open", "open in the next process",
-		"window in the next process", "a silence is released", "slower", "faster", "out of order", "another route"}
+		"window in the next process", "asks in a silence", "a silence is over", "slower", "faster", "out of order", "another route"}
 	for _, name := range law.Laws() {
 		t.Run(name, func(t *testing.T) {
 			reached := map[string]int{}
@@ -83,6 +83,7 @@ type promise struct {
 type underway struct {
 	gate.Pass
 	stream string
+	lifts  []string // the keys of the silences that are over if it is answered well, because it asks
 }
 
 type departure struct {
@@ -197,8 +198,13 @@ func (h *promise) leave(r gate.Request) {
 			h.Errorf("I10: %d requests within %v, allowed are %d", inside, c.Per, c.Count)
 		}
 	}
+	asking, silent := h.gate.Status(h.now).Asks, false
 	for key, until := range h.silent {
-		if (key == "" || key == r.Stream) && h.now.Before(until) {
+		switch in := (key == "" || key == r.Stream) && h.now.Before(until); {
+		case in && asking:
+			silent = true
+			h.reached["asks in a silence"]++
+		case in:
 			h.Errorf("I12: a request of %q leaves %v before the end of a silence of %q", r.Stream, until.Sub(h.now), key)
 		}
 	}
@@ -218,7 +224,20 @@ func (h *promise) leave(r gate.Request) {
 		h.saved = h.gate.Snapshot(h.now)
 	}
 	h.left = append(h.left, departure{h.now, h.process})
-	h.flying = append(h.flying, underway{p, r.Stream})
+	asks := asking && !h.gate.Status(h.now).Asks
+	if silent && !asks {
+		h.Errorf("I12: after a request of %q in a silence another one may follow", r.Stream)
+	}
+	var lifts []string
+	if asks {
+		lifts = []string{""}
+		for _, stream := range promiseStreams {
+			if h.gate.SameRoute(stream, r.Stream) {
+				lifts = append(lifts, stream)
+			}
+		}
+	}
+	h.flying = append(h.flying, underway{p, r.Stream, lifts})
 }
 
 // end ends one attempt in flight.
@@ -253,6 +272,12 @@ func (h *promise) end() {
 	}
 	if h.gate.Routes() > routes {
 		h.reached["another route"]++
+	}
+	if a.lifts != nil && o.Refused == "" && (o.Signal == law.Succeeded || o.Signal == law.Answered) {
+		for _, key := range a.lifts {
+			delete(h.silent, key)
+		}
+		h.reached["a silence is over"]++
 	}
 	h.heard(o)
 	for _, c := range changes {
@@ -414,12 +439,6 @@ func (h *promise) release() {
 		h.Fatalf("released with %v, %v", events, err)
 	}
 	h.changed(events[0])
-	for key, until := range h.silent {
-		if h.now.Before(until) {
-			h.reached["a silence is released"]++
-		}
-		delete(h.silent, key)
-	}
 	h.saved = h.gate.Snapshot(h.now)
 	h.reached["released"]++
 }

@@ -24,8 +24,13 @@ func (g *Gate) Leave(r *Request, at time.Time) Pass {
 	f.left, f.pace = now, f.way.Pace
 	f.party = g.parties.of(r.Party)
 	f.party.count(1)
+	f.asks = !g.calm && g.asks(f.way, now)
 	f.ticket = f.way.Leave(l.Weight, now)
 	p.Save, g.settled, g.left = g.settled, false, now
+	if f.asks {
+		g.endAsk()
+		p.Save = true
+	}
 	g.pulse.Leave(g.sent, now)
 	if g.windows.Leave(now, l.Units) {
 		p.Save = true
@@ -179,6 +184,13 @@ func (g *Gate) weigh(f *flight, o *Outcome, at time.Time, now law.Moment) (chang
 	}
 	if o.MaxRate > 0 {
 		way.Announce(o.MaxRate, o.Signal != law.Succeeded, now)
+	}
+	switch {
+	case f.asks && o.Refused == "" && (o.Signal == law.Succeeded || o.Signal == law.Answered):
+		save = g.askAnswered(f.way, now) || save
+	case o.Signal == law.Throttled && g.ordered().ask.pending():
+		g.endAsk()
+		save = true
 	}
 	if hold >= 0 || g.share > 0 {
 		save = g.silence(way, o, hold, now) || save

@@ -66,7 +66,10 @@ func (g *Gate) silence(way *route.Route, o *Outcome, wait time.Duration, now law
 			*basis = new(o.Basis)
 		}
 	}
-	return g.lengthen(reserve, reach, now) || changed
+	if changed = g.lengthen(reserve, reach, now) || changed; changed {
+		g.endAsk()
+	}
+	return changed
 }
 
 // lengthen moves until to the end of wait, and reports whether it moved. A

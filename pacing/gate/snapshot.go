@@ -105,7 +105,7 @@ func (g *Gate) Restore(state []byte, now time.Time) error {
 	g.routes.Restore(k.Routes, k.Tried, &g.clock, k.RecordedAt, now)
 	g.breaker, g.freeze = halt.NewBreaker(k.Breaker, &g.clock), halt.NewFreeze(k.Freeze, &g.clock)
 	g.windows.Restore(k.Windows, &g.clock, since)
-	g.budgets = k.Budgets
+	g.give(k.Budgets, k.Ask)
 	g.lift(since)
 	left := since
 	if !k.Left.IsZero() {
@@ -125,19 +125,20 @@ func (g *Gate) Obey(order []byte, now time.Time) error {
 		return err
 	}
 	at := g.now(now)
-	was := g.orders()
-	is, err := k.amend(was)
+	stands, err := parseState(g.Snapshot(now), now)
+	if err != nil {
+		return err
+	}
+	was := stands.orders
+	is, err := k.amend(&stands)
 	if err != nil {
 		return err
 	}
 	if is.Breaker != was.Breaker {
 		g.breaker = halt.NewBreaker(is.Breaker, &g.clock)
 	}
-	if is.Released(was.Kept) || k.forgives() {
+	if is.released(was) || k.forgives() {
 		g.forgive()
-	}
-	if is.Asks(was.Kept) {
-		g.ask()
 	}
 	if is.Freeze != was.Freeze {
 		testing := g.freeze.Testing
@@ -145,7 +146,7 @@ func (g *Gate) Obey(order []byte, now time.Time) error {
 		g.freeze.Testing = testing && g.freeze.Frozen
 	}
 	g.breaker.Fence, g.freeze.Fence = g.sent, g.sent
-	g.budgets = is.Budgets
+	g.give(is.Budgets, is.Ask)
 	g.lift(at)
 	g.calm = false
 	return nil
@@ -153,20 +154,13 @@ func (g *Gate) Obey(order []byte, now time.Time) error {
 
 // orders returns what stands of the orders of operators, and what stops everything.
 func (g *Gate) orders() orders {
-	return orders{halt.Kept{Breaker: g.breaker.Keep(&g.clock), Freeze: g.freeze.Keep(&g.clock)}, g.budgets}
+	is := g.ordered()
+	return orders{halt.Kept{Breaker: g.breaker.Keep(&g.clock), Freeze: g.freeze.Keep(&g.clock)}, is.budgets, is.ask}
 }
 
 // forgive forgets the paces at which the account was refused.
 func (g *Gate) forgive() {
 	for _, r := range g.routes.All {
 		r.Pace.Forgive()
-	}
-}
-
-// ask forgets the silences, so that one request may ask whether they are over.
-func (g *Gate) ask() {
-	g.hold, g.basis, g.reserve = 0, nil, 0
-	for _, r := range g.routes.All {
-		r.Hold, r.Basis, r.Reserve = 0, nil, 0
 	}
 }

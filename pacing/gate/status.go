@@ -49,6 +49,7 @@ func (g *Gate) status(p picture, now law.Moment) Status {
 	if s.Released = g.freeze.Released; g.freeze.Frozen && !s.Released {
 		s.Frozen, s.FreezeReason, s.FreezeNote, s.FrozenUntil = true, g.freeze.Reason, g.freeze.Note, g.freeze.Ends(&g.clock)
 	}
+	s.Asks = g.ordered().ask.pending()
 	if p.usage != nil {
 		s.Ended, s.Failed = p.usage.Ended, p.usage.Failed
 	}
@@ -87,7 +88,7 @@ func Inspect(state []byte, now time.Time) (Status, error) {
 	}
 	g.breaker, g.freeze = halt.NewBreaker(k.Breaker, &g.clock), halt.NewFreeze(k.Freeze, &g.clock)
 	g.windows = ceiling.Seen(k.Windows, &g.clock, at)
-	g.budgets = k.Budgets
+	g.give(k.Budgets, k.Ask)
 	g.lift(at)
 	p := picture{0, k.Paces, cmp.Or(k.Ceiling, bound), k.Usage, k.RecordedAt}
 	for _, rate := range k.Paces {

@@ -273,10 +273,9 @@ func (p *plateau) plateauOr(rate float64) float64 {
 	return rate
 }
 
-// Forgive forgets that a pace was forbidden, and the pause before the next probe: a person
-// said that it is settled.
+// Forgive forgets that a pace was forbidden: a person said that it is settled.
 func (p *plateau) Forgive() {
-	p.banned, p.pause = 0, 0
+	p.banned = 0
 	p.kept = nil // it tells of the ban
 }
 

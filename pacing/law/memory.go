@@ -13,14 +13,10 @@ type Memory struct {
 	Plateau  *keptPlateau  `json:"plateau,omitempty"`
 }
 
-// Forgive forgets that a pace was forbidden, and the pause before the next probe: a person
-// said that it is settled.
+// Forgive forgets that a pace was forbidden: a person said that it is settled.
 func (m *Memory) Forgive() {
 	if m.Plateau != nil {
 		m.Plateau.Banned, m.Plateau.Held, m.Plateau.Age = 0, 0, 0
-		if m.Plateau.Backoff != nil {
-			m.Plateau.Backoff.Pause = 0
-		}
 		if m.By == Ban {
 			m.By = Rising
 		}

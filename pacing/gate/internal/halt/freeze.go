@@ -114,15 +114,8 @@ func (k *KeptFreeze) Weaker(l *KeptFreeze) bool {
 }
 
 // Release returns k as an operator releases it at now: one test request may go out.
-// That is so as well where nothing is frozen, or the test before was refused.
 func (k *KeptFreeze) Release(now time.Time) *KeptFreeze {
-	released := KeptFreeze{Reason: ByOperator, Since: now}
-	switch {
-	case k != nil && k.Released:
-		released.Strikes = k.Strikes
-	case k != nil:
-		released = *k
-	}
+	released := *k
 	released.Operator, released.Released, released.Until = false, true, now
 	return &released
 }

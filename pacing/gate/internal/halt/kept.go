@@ -28,24 +28,12 @@ func (k Kept) Amend(saw, is Kept) (amended Kept, ok bool) {
 	case saw.Freeze.same(k.Freeze):
 	case k.Freeze.releases() && !is.Freeze.releases() && !saw.Freeze.same(is.Freeze):
 		return is, false
-	case k.Freeze.releases() && is.Freeze == nil && saw.Freeze != nil: // it thawed since
+	case k.Freeze.releases() && is.Freeze == nil: // it thawed since
 	case k.Freeze.releases() || is.Freeze.Weaker(k.Freeze):
 		amended.Freeze = k.Freeze
 	}
 	return amended, true
 }
-
-// Released reports whether k lets a test request out by an order that was does not have.
-func (k Kept) Released(was Kept) bool {
-	if k.Freeze == nil {
-		return was.Freeze != nil && !was.Freeze.Released
-	}
-	return k.Freeze.Released && !k.Freeze.same(was.Freeze)
-}
-
-// Asks reports whether k lets a test request out where was held none back: it asks whether a
-// silence is over.
-func (k Kept) Asks(was Kept) bool { return k.Freeze != nil && k.Released(was) && was.Freeze.releases() }
 
 // Standing returns k without an operator's hold on the breaker that has ended by now.
 // One that was held open goes on as [Breaker] does when its time is up: the next

@@ -41,7 +41,7 @@ func (p *Pace) OnResult(t law.Ticket, o law.Outcome, now law.Moment) time.Durati
 	return p.Law.OnResult(t, o, now-p.by)
 }
 
-// Forgive forgets that a pace was forbidden, and the pause before the next probe.
+// Forgive forgets that a pace was forbidden.
 func (p *Pace) Forgive() {
 	if l, ok := p.Law.(interface{ Forgive() }); ok {
 		l.Forgive()
