@@ -78,6 +78,7 @@ func TestPagesThatAreNone(t *testing.T) {
 		{"records twice, once escaped", under, 200, `{"data":{"items":[],"it\u0065ms":[{"id":1}]}}`, collection.BadPage, "the page has `data.items` twice"},
 		{"what holds the records twice", under, 200, `{"data":{"items":[]},"data":{"items":[{"id":1}]}}`, collection.BadPage, "the page has `data.items` twice"},
 		{"a cursor twice", "page: {cursor: {from: next, param: c}}, records: items", 200, `{"items":[],"next":null,"next":1}`, collection.BadPage, "the page has `next` twice"},
+		{"a cursor twice, an object", "page: {cursor: {from: next, param: c}}, records: items", 200, `{"items":[],"next":{"after":"x"},"next":{"after":"y"}}`, collection.BadPage, "the page has `next` twice"},
 		{"more twice", "page: {cursor: {from: next, param: c, more: more}}, records: items", 200, `{"items":[],"more":false,"more":true}`, collection.BadPage, "the page has `more` twice"},
 		{"a total twice", "page: {offset: {param: o, total: n}}, records: items", 200, `{"items":[],"n":0,"n":9}`, collection.BadPage, "the page has `n` twice"},
 		{"no total", "page: {number: {param: page, total_pages: pages}}, records: items", 200, `{"items":[]}`, collection.BadPage, "there is no whole number at `pages`, where `page` looks for the total"},

@@ -30,6 +30,11 @@ var Mores = []string{"has_more", "hasMore", "more", "has_next_page", "hasNextPag
 // NextURLs are the paths of the address of the next page.
 var NextURLs = []string{"next", "links.next", "_links.next.href", "paging.next", "pagination.next", "pagination.next_url", "next_page_url", "next_url", "meta.next", `@odata\.nextLink`, "nextLink", "nextRecordsUrl"}
 
+// Links are the members of an object that stands where the address or the token of the next
+// page does, in the order in which they are looked for: {"next": {"href": "/items?page=2"}}.
+// HubSpot has a token and an address there: {"next": {"after": "100", "link": "https://…"}}.
+var Links = []string{"href", "url", "after", "link"}
+
 // A Token is the path of the token of the next page, and the parameter that takes it.
 type Token struct{ Path, Param string }
 

@@ -275,11 +275,9 @@ func (w *drafter) readPaging(ctx context.Context, a *answer) {
 		return
 	}
 	if a.body.IsObject() {
-		for _, path := range usual.NextURLs {
-			if next := a.body.Get(path).String(); strings.HasPrefix(next, "/") || strings.HasPrefix(next, "?") || strings.Contains(next, "://") {
-				w.page, w.why = fmt.Sprintf("{next_url: {path: %s, optional: true}}", yamlfile.Quote(path)), fmt.Sprintf("`%s` is the address of the next page", path)
-				return
-			}
+		if path := sketch.NextURL(a.body); path != "" {
+			w.page, w.why = fmt.Sprintf("{next_url: {path: %s, optional: true}}", yamlfile.Quote(path)), fmt.Sprintf("`%s` is the address of the next page", path)
+			return
 		}
 		for _, known := range usual.NextTokens {
 			path := known.Path

@@ -30,7 +30,7 @@ var rules = archtest.Rules{
 		"engine/author/airbyte":         {"internal/lazy", "internal/yamlfile"},
 		"engine/author/openapi":         {"connectors/usual", "engine/author/internal/sketch", "internal/lazy", "internal/words", "internal/yamlfile"},
 		"engine/author/browser":         {"connectors/usual", "engine/author/internal/sketch", "internal/lazy", "internal/words", "internal/yamlfile"},
-		"engine/author/internal/sketch": {"internal/lazy", "internal/words", "internal/yamlfile"},
+		"engine/author/internal/sketch": {"connectors/usual", "internal/lazy", "internal/words", "internal/yamlfile"},
 		"engine/author":                 {"collection", "connectors", "connectors/cassette", "connectors/declarative", "connectors/usual", "engine", "engine/author/internal/sketch", "engine/har", "engine/registry", "engine/storage", "internal/words", "internal/yamlfile", "pacing", "pacing/share", "runner", "store"},
 		"engine/har":                    {"collection", "connectors/cassette", "internal/atomicfile", "internal/lazy"},
 		"engine/doctor":                 {"collection", "connectors", "engine", "engine/registry", "engine/storage", "fleet", "internal/freespace", "internal/process", "internal/userfile", "internal/words", "internal/yamlfile", "pacing", "pacing/gate", "pacing/share", "report", "report/problem", "store"},

@@ -412,10 +412,8 @@ func paging(g *group, key string) (block yamlfile.Map, why string, used []string
 	if first.link {
 		return yamlfile.Map{{Key: "link_header", Value: "next"}}, "the answer has a Link to the next page", nil
 	}
-	for _, path := range usual.NextURLs {
-		if next := first.body.Get(path).String(); first.body.IsObject() && (strings.HasPrefix(next, "/") || strings.HasPrefix(next, "?") || strings.Contains(next, "://")) {
-			return yamlfile.Map{{Key: "next_url", Value: yamlfile.Map{{Key: "path", Value: path}, {Key: "optional", Value: true}}}}, fmt.Sprintf("`%s` is the address of the next page", path), nil
-		}
+	if path := sketch.NextURL(first.body); path != "" {
+		return yamlfile.Map{{Key: "next_url", Value: yamlfile.Map{{Key: "path", Value: path}, {Key: "optional", Value: true}}}}, fmt.Sprintf("`%s` is the address of the next page", path), nil
 	}
 	size := given(first, usual.SizeParams)
 	for _, form := range []struct {

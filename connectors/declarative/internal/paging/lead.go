@@ -1,6 +1,7 @@
 package paging
 
 import (
+	"errors"
 	"net/url"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"collect/collection"
 	"collect/connectors/declarative/internal/notation"
 	"collect/connectors/usual"
 	"collect/internal/yamlfile"
@@ -118,7 +120,7 @@ func leadAt(in holder, name string, value gjson.Result) *lead {
 // unwrapped returns what an object that holds a link has, and its name; anything else as
 // it is.
 func unwrapped(value gjson.Result) (inner gjson.Result, name string) {
-	for _, name := range []string{"href", "url", "after"} {
+	for _, name := range usual.Links {
 		if inner := value.Get(name); value.IsObject() && inner.Exists() {
 			return inner, name
 		}
@@ -180,21 +182,56 @@ func (p *Page) astray(lacks, param string) error {
 	if l == nil {
 		return nil
 	}
-	remedy := yamlfile.Map{{Key: "next_url", Value: l.path}}
-	also := ""
-	if !l.url {
-		cursor := yamlfile.Map{{Key: "from", Value: l.path}}
-		switch param {
-		case inPlace:
-		case "":
-			param, also = "cursor", ", with the parameter of this API"
-			fallthrough
-		default:
-			cursor.Set("param", param)
-		}
-		remedy = yamlfile.Map{{Key: "cursor", Value: cursor}}
+	return BadPage("%s, but `%s` seems to lead to another page: %s", lacks, l.path, l.remedy(param))
+}
+
+// remedy returns how a connector file follows l.
+func (l *lead) remedy(param string) string {
+	if l.url {
+		return "page: " + yamlfile.Flow(yamlfile.Map{{Key: "next_url", Value: l.path}})
 	}
-	return BadPage("%s, but `%s` seems to lead to another page: page: %s%s", lacks, l.path, yamlfile.Flow(remedy), also)
+	cursor, also := yamlfile.Map{{Key: "from", Value: l.path}}, ""
+	switch param {
+	case inPlace:
+	case "":
+		param, also = "cursor", ", with the parameter of this API"
+		if i := slices.IndexFunc(usual.NextTokens, func(t usual.Token) bool { return t.Path == l.path }); i >= 0 {
+			param = usual.NextTokens[i].Param
+		}
+		fallthrough
+	default:
+		cursor.Set("param", param)
+	}
+	return "page: " + yamlfile.Flow(yamlfile.Map{{Key: "cursor", Value: cursor}}) + also
+}
+
+// inObject adds to err, which says that there is no token at a path, how a file follows what
+// the object there has: the members that are usual for that, or else any text and number.
+func (p *Page) inObject(err error, at notation.Path, param string) error {
+	stop, ok := errors.AsType[*collection.Stop](err)
+	if object := at.In(p.Body); ok && object.IsObject() && !at.Twice(p.Body) {
+		var remedies, others []string
+		object.ForEach(func(key, value gjson.Result) bool {
+			text, _ := notation.TextOf(value)
+			if text == "" || value.Type != gjson.String && value.Type != gjson.Number || !plainName().MatchString(key.Str) {
+				return true
+			}
+			l := lead{path: at.Text + "." + pathTo(key.Str), url: isAddress(text)}
+			if slices.Contains(usual.Links, key.Str) {
+				remedies = append(remedies, l.remedy(param))
+			} else if len(others) < mostNames {
+				others = append(others, l.remedy(param))
+			}
+			return len(remedies) < mostNames
+		})
+		if remedies == nil {
+			remedies = others
+		}
+		if remedies != nil {
+			stop.Detail += ": " + strings.Join(remedies, "; or ")
+		}
+	}
+	return err
 }
 
 // noLinks reports whether no Link header of p is about pages. One that has another of

@@ -179,7 +179,10 @@ func (b ByURL) Next(p *Page, _ string) (string, error) {
 		return ByCursor{Header: b.Header, Optional: b.Optional}.fromHeader(p)
 	}
 	token, err := tokenAt(b.At, p.Body)
-	if err == nil && token == "" {
+	if err != nil {
+		return "", p.inObject(err, b.At, "")
+	}
+	if token == "" {
 		err = p.ends(b.At, b.Optional, "next_url: "+yamlfile.Flow(yamlfile.Map{{Key: "path", Value: b.At.Text}, {Key: "optional", Value: true}}), "")
 	}
 	return token, err
@@ -216,7 +219,9 @@ func (b ByCursor) Next(p *Page, _ string) (string, error) {
 	}
 	token, err := tokenAt(b.From, p.Body)
 	switch {
-	case err != nil || token != "":
+	case err != nil:
+		return "", p.inObject(err, b.From, cmp.Or(b.Param, inPlace))
+	case token != "":
 	case b.More.Set:
 		err = BadPage("`%s` says that there is more, but there is no cursor at `%s`", b.More.Text, b.From.Text)
 	default:

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"collect/connectors/usual"
 	"collect/internal/lazy"
 )
 
@@ -31,6 +32,23 @@ func longest(value gjson.Result, path string, depth int) (at string, items []gjs
 		return true
 	})
 	return at, items
+}
+
+// NextURL returns the path of the address of the next page in an answer; "" if it has none. An
+// object that has a token has no address: the token is to be looked for.
+func NextURL(answer gjson.Result) string {
+	for _, path := range usual.NextURLs {
+		next := answer.Get(path)
+		for _, name := range usual.Links {
+			if inner := next.Get(name); next.IsObject() && inner.Exists() {
+				next, path = inner, path+"."+name
+			}
+		}
+		if text := next.Str; answer.IsObject() && (strings.HasPrefix(text, "/") || strings.HasPrefix(text, "?") || strings.Contains(text, "://")) {
+			return path
+		}
+	}
+	return ""
 }
 
 // Fields returns the names in the first record, in its order.
