@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"collect/collection"
@@ -104,7 +105,9 @@ func (g asker) Waits(t *desk.Turn, p gate.Plan, now time.Time) {
 	defer g.unlockLater()
 	if p.Cause != t.Cause || g.announced == t && p.Until.Sub(g.ends) > toldWait {
 		g.endWait(t, now)
-		t.Cause, t.From = p.Cause, now
+		if t.Cause, t.From = p.Cause, now; t.Cause != "" {
+			g.waits = append(g.waits, t)
+		}
 	}
 	if g.announced == nil && p.Cause != "" && p.Until.Sub(now) > toldWait {
 		g.announced, g.ends = t, p.Until
@@ -132,6 +135,13 @@ func (g *Governor) endWait(t *desk.Turn, now time.Time) {
 			Cause: t.Cause, Seconds: now.Sub(t.From).Seconds(), Until: now,
 		}}, now, t.Stream)
 	}
+	g.countWait(t, now)
+	g.waits = slices.DeleteFunc(g.waits, func(w *desk.Turn) bool { return w == t })
+	t.Cause = ""
+}
+
+// countWait adds to the budget what t has waited until now and no other attempt has. g.mu is held.
+func (g *Governor) countWait(t *desk.Turn, now time.Time) {
 	from := t.From
 	if g.accounted.After(from) {
 		from = g.accounted

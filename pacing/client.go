@@ -99,11 +99,12 @@ type Governor struct {
 	desk      Desk
 	saveOrder sync.Mutex // states are saved in their order
 
-	teller                // whose mu guards what follows
-	broken     error      // of a save, or of the only credential: nothing leaves any more
-	announced  *desk.Turn // whose wait was told,
-	ends       time.Time  // and until when it was to last
-	accounted  time.Time
+	teller                     // whose mu guards what follows
+	broken     error           // of a save, or of the only credential: nothing leaves any more
+	announced  *desk.Turn      // whose wait was told,
+	ends       time.Time       // and until when it was to last
+	waits      []*desk.Turn    // in the order in which they began to wait for a cause,
+	accounted  time.Time       // and until when that is in the budget
 	heard      meter.Announced // limits of the provider that were told
 	answered   map[string]int  // requests of each stream that were answered well,
 	webPages   map[string]bool // and whether one was with a web page
@@ -290,8 +291,16 @@ func (g *Governor) Metrics() collection.Metrics {
 	return m
 }
 
-// Traffic returns what became of all requests so far, and what they waited for.
+// Traffic returns what became of all requests so far, and what they waited for, until now.
 func (g *Governor) Traffic() collection.Traffic {
+	_ = g.each(func(one *Governor) error {
+		one.mu.Lock()
+		defer one.mu.Unlock()
+		if len(one.waits) > 0 {
+			one.countWait(one.waits[0], time.Now())
+		}
+		return nil
+	})
 	t := g.meter.Traffic()
 	t.Waited = map[collection.WaitCause]float64{}
 	for cause, d := range g.budget.Waited() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -18,12 +19,16 @@ import (
 // heard is a ledger that remembers each sign of life.
 type heard struct {
 	*memory
-	beats []*collection.WaitInfo
-	beat  func(*collection.WaitInfo) // nil: nobody else looks
+	beats  []*collection.WaitInfo
+	waited []float64                  // seconds for a silence that was asked for, as each beat says
+	beat   func(*collection.WaitInfo) // nil: nobody else looks
 }
 
 func (h *heard) Beat(_ context.Context, _ time.Time, _ collection.Tally, m collection.Metrics) error {
 	h.beats = append(h.beats, m.Wait)
+	if m.Traffic != nil {
+		h.waited = append(h.waited, m.Traffic.Waited[collection.WaitRetryAfter])
+	}
 	if h.beat != nil {
 		h.beat(m.Wait)
 	}
@@ -66,6 +71,30 @@ func TestBeatSaysWhatIsWaitedFor(t *testing.T) {
 			if wait != nil && !wait.Until.After(until.Add(time.Second)) {
 				t.Errorf("beat %d says it waits for %+v, which was over", i+4, wait)
 			}
+		}
+	})
+}
+
+// TestBeatCountsAWaitThatIsOn: a wait is what the time of a run goes to while it lasts, and not only
+// after it. In all it counts once.
+func TestBeatCountsAWaitThatIsOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ledger := &heard{memory: newMemory()}
+		slow := &asksToWait{provider: provider{n: 3, before: func(int) { time.Sleep(3 * time.Second) }}}
+		run, err := do(t, ledger.memory, slow, func(c *runner.Config) { c.Ledger = ledger })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(ledger.waited) < 6 {
+			t.Fatalf("%d beats, want 6", len(ledger.waited))
+		}
+		for i, seconds := range ledger.waited {
+			if want := min(22.0, float64(5*(i+1))); math.Abs(seconds-want) > 1 {
+				t.Errorf("beat %d says that it waited %.1f s, want %.0f s", i, seconds, want)
+			}
+		}
+		if in := run.Waited[collection.WaitRetryAfter].Seconds(); math.Abs(in-22) > 1 {
+			t.Errorf("the run waited %.1f s, want 22 s", in)
 		}
 	})
 }

@@ -454,6 +454,17 @@ func traffic(t *testing.T, open opener) {
 	total("after a run that died", 5)
 	beat(l, 1)
 	total("while the next one goes on", 6)
+	waited := func(when string, want time.Duration) {
+		t.Helper()
+		if got, err := s.Runs(t.Context(), connector, 1); err != nil || len(got) != 1 || got[0].Waited[collection.WaitPacing] != want {
+			t.Errorf("%s: Runs = %+v, %v, want that it waited %v", when, got, err, want)
+		}
+	}
+	waited("while the run goes on", time.Second)
+	if err := l.Beat(t.Context(), time.Now(), collection.Tally{}, collection.Metrics{}); err != nil {
+		t.Fatalf("Beat: %v", err)
+	}
+	waited("after a beat that says nothing of requests", time.Second)
 	run := newRun("run-2")
 	run.Outcome, run.Metrics = collection.Complete, sent(4)
 	if err := l.Finish(t.Context(), run); err != nil {

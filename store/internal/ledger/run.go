@@ -128,10 +128,29 @@ func (l *ledger) beat(t database.Tx, now time.Time, tally collection.Tally, metr
 	if err := l.addTraffic(t, metrics.Traffic); err != nil {
 		return 0, err
 	}
+	if err := l.waits(t, metrics.Traffic); err != nil {
+		return 0, err
+	}
 	if err := l.forgetLive(t); err != nil {
 		return 0, err
 	}
 	return l.Record(t, collection.Event{Time: now, Kind: collection.Progress, Metrics: &metrics})
+}
+
+// waits writes what the run has waited for so far.
+func (l *ledger) waits(t database.Tx, now *collection.Traffic) error {
+	if now == nil {
+		return nil
+	}
+	waited := map[collection.WaitCause]time.Duration{}
+	for cause, seconds := range now.Waited {
+		waited[cause] = time.Duration(seconds * float64(time.Second))
+	}
+	said, err := json.Marshal(waited)
+	if err != nil {
+		return err
+	}
+	return t.Exec(`UPDATE runs SET waited = ? WHERE id = ?`, string(said), l.Run)
 }
 
 // forgetLive removes how the requests of the run fared a moment ago.
