@@ -89,7 +89,7 @@ func (g *Gate) Plan(r *Request, at time.Time) Plan {
 			return Plan{Stop: stop}
 		}
 		if cause != collection.WaitBackoff { // which is its own
-			way.Usage.Waits = usage.ByTime
+			way.Usage.Waits, way.Usage.Until = usage.ByTime, until
 		}
 		if cause == collection.WaitPacing && !open {
 			cause = "" // an answer is waited for: the time is when that wait is given up

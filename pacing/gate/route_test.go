@@ -204,6 +204,109 @@ func TestTheWaitOfTheOneRouteInUseIsTold(t *testing.T) {
 	}
 }
 
+// TestTheRouteThatWaitsBinds: the runs before waited by the route of all. This one has work by another route only, which is refused
+// from its first request on, and each other one as it asks again. That route is what binds: after a refusal, in the pause, while
+// a request asks, and for who reads the saved state.
+func TestTheRouteThatWaitsBinds(t *testing.T) {
+	p := collection.Provider{Routes: map[string]collection.Route{"found": {Name: "search"}}}
+	before, now := open(t, p), t0
+	for i := range 80 {
+		o := good
+		if i == 40 {
+			o = refused
+		}
+		now, _ = send(t, before, "issues", now, o)
+	}
+	g := resume(t, p, before.Snapshot(now), now)
+	binds := func(when string, at time.Time) {
+		t.Helper()
+		saved, err := gate.Inspect(g.Snapshot(now), at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		is := g.Status(at)
+		for whose, k := range map[string]*gate.Constraint{"the run": is.Limit(), "a reader": saved.Limit()} {
+			if k == nil || k.Name != gate.Learned || k.Route != "search" {
+				t.Errorf("%s, for %s: %+v binds, want the refusals of search", when, whose, k)
+			}
+		}
+	}
+	r := gate.Request{Stream: "found"}
+	for i := range 5 {
+		for plan := g.Plan(&r, now); !plan.Ready; plan = g.Plan(&r, now) {
+			now = plan.Until
+		}
+		pass := g.Leave(&r, now)
+		if i > 0 {
+			binds("while a request asks", now)
+		}
+		changes, _ := g.Settle(now, pass, &refused)
+		for _, e := range changes {
+			if e.Rate != nil && e.Rate.Binds != string(gate.Learned) {
+				t.Errorf("the fall says that %s binds", e.Rate.Binds)
+			}
+		}
+		until := g.Plan(&r, now).Until
+		binds("after a refusal", now)
+		binds("in the pause", now.Add(until.Sub(now)/2))
+		if is := g.Status(now); i > 1 && !is.Limit().Blocks {
+			t.Errorf("after %d refusals: %+v blocks nothing", i+1, is.Limit())
+		}
+	}
+	other := resume(t, p, g.Snapshot(now), now)
+	other.Plan(&r, now)
+	at := now
+	for range 12 {
+		at, _ = send(t, other, "issues", at, good)
+	}
+	if is := other.Status(at); is.Limit() == nil || is.Limit().Blocks {
+		t.Errorf("%+v binds, though requests leave by the other route", is.Limit())
+	}
+	now, _ = send(t, g, "found", now, good)
+	saved, err := gate.Inspect(g.Snapshot(now), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k := saved.Limit(); k == nil || k.Route != "search" || k.Blocks {
+		t.Errorf("after an answer: %+v binds, want the pace of search", k)
+	}
+}
+
+// TestTheOnlyRouteThatWaitsBinds, though requests left by a slower one until a moment ago: it is asked for silence, and what
+// requests waited for before that is over.
+func TestTheOnlyRouteThatWaitsBinds(t *testing.T) {
+	p := collection.Provider{Routes: map[string]collection.Route{"found": {Name: "search"}}}
+	for name, last := range map[string]gate.Outcome{
+		"refused": {Signal: law.Throttled, Hold: 40 * time.Second, Key: "search"},
+		"told":    {Signal: law.Succeeded, Hold: 40 * time.Second, Key: "search"},
+	} {
+		g, now := open(t, p), t0
+		for range 40 {
+			now, _ = send(t, g, "found", now, good)
+		}
+		for range 20 {
+			now, _ = send(t, g, "issues", now, good)
+		}
+		now, _ = send(t, g, "issues", now, refused)
+		now, _ = send(t, g, "issues", now, good)
+		now, _ = send(t, g, "found", now, last)
+		g.Plan(&gate.Request{Stream: "found"}, now)
+		saved, err := gate.Inspect(g.Snapshot(now), now.Add(10*time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		is := g.Status(now)
+		for _, k := range []*gate.Constraint{is.Limit(), saved.Limit()} {
+			if k == nil || k.Name != gate.HoldOf || k.Route != "search" {
+				t.Errorf("%s: %+v binds, want the silence of search", name, k)
+			}
+		}
+		if g.Plan(&gate.Request{Stream: "issues"}, now); g.Status(now).Binding() == string(gate.HoldOf) {
+			t.Errorf("%s: the silence of search binds, though a request waits by the other route", name)
+		}
+	}
+}
+
 // TestLearnedRoutes: the first key belongs to the route of all, another one to
 // a route of its own, and a hold that names a key to that route, also in the
 // next process. One for everything is one for everything.

@@ -2,7 +2,9 @@ package gate
 
 import (
 	"cmp"
+	"slices"
 
+	"collect/pacing/gate/internal/route"
 	"collect/pacing/gate/internal/usage"
 	"collect/pacing/law"
 )
@@ -40,17 +42,71 @@ func (g *Gate) Most() float64 {
 	return most
 }
 
-// usage returns how the latest requests used what they were allowed. Of several
-// routes it is the slowest that is held back, of those that requests leave by now.
+// usage returns how the latest requests used what they were allowed, and by which route the next one waits if all that wait
+// do so for long.
 func (g *Gate) usage(now law.Moment) *usage.Kept {
-	if g.sent == 0 || g.sent < usage.Least && g.usedBefore != nil {
+	k := g.measured(now)
+	if i := g.stopped(now); i >= 0 {
+		waits := usage.Kept{}
+		if k != nil {
+			waits = *k
+		}
+		waits.Held, waits.Route = usage.ByTime, i
+		return &waits
+	}
+	return k
+}
+
+// stopped returns the route by which the next request leaves, where each that requests wait by is stopped; -1 if requests leave
+// by another one, or if there is one route: what stops that one stops all.
+func (g *Gate) stopped(now law.Moment) int {
+	if len(g.routes.All) == 1 {
+		return -1
+	}
+	first, left := -1, law.Moment(0)
+	for i, r := range g.routes.All {
+		if g.stops(r, now) {
+			left = max(left, r.Left())
+			if first < 0 || r.Usage.Until < g.routes.All[first].Usage.Until {
+				first = i
+			}
+		}
+	}
+	for _, r := range g.routes.All {
+		leaves := r.Usage.Waits != usage.Unknown || g.flies(r) || r.Left() > left && now-r.Left() < passes
+		if first >= 0 && leaves && !g.stops(r, now) {
+			return -1
+		}
+	}
+	return first
+}
+
+// stops reports whether requests wait by r, of several routes, until a time that is no pace, or one is on its way that asks
+// whether refusals are over.
+func (g *Gate) stops(r *route.Route, now law.Moment) bool {
+	if r.Usage.Waits == usage.ByTime && r.Usage.Until-now > passes {
+		return true
+	}
+	m := r.Pace.Keep()
+	return m.Refused() > 0 && m.Refused()+m.Backoff(0) > passes && (r.Usage.Waits != usage.Unknown || g.flies(r))
+}
+
+// flies reports whether a request by r is on its way.
+func (g *Gate) flies(r *route.Route) bool {
+	return slices.ContainsFunc(g.flights, func(f flight) bool { return f.id > 0 && f.way == r })
+}
+
+// measured returns what held back the latest requests, and how fast they left. Of several routes it is the slowest that is held
+// back, of those that requests leave by now.
+func (g *Gate) measured(now law.Moment) *usage.Kept {
+	if g.sent == 0 {
 		return g.usedBefore
 	}
 	k := g.pulse.Read(g.sent, g.left, now)
 	k.InFlight = g.slots.Limit()
 	slowest := 0.0
 	for i, r := range g.routes.All {
-		if !r.InUse(g.left, now) {
+		if !r.InUse(g.left, now) || len(g.routes.All) > 1 && g.stops(r, now) {
 			continue
 		}
 		held := r.Usage.Held()
@@ -68,6 +124,9 @@ func (g *Gate) usage(now law.Moment) *usage.Kept {
 		case held == usage.BySlot && k.Held != usage.ByTime, k.Held == usage.Unknown:
 			k.Held = held
 		}
+	}
+	if k.Held == usage.Unknown && g.sent < usage.Least && g.usedBefore != nil {
+		return g.usedBefore
 	}
 	// Where there are as many workers as slots, none waits for one. Where they are just
 	// enough for less than the pace, each may wait a little for the pace as well. And

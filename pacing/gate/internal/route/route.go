@@ -107,6 +107,9 @@ func (r *Route) InUse(latest, now law.Moment) bool {
 	return r.Used && (r.left >= latest || r.Usage.Waits != usage.Unknown || now-r.left < idleAfter || r.Then(r.Pace.Rate()) > now)
 }
 
+// Left returns when the latest request left by r; 0 if none did.
+func (r *Route) Left() law.Moment { return r.left }
+
 // Hears notes that the provider said something about the pace.
 func (r *Route) Hears(now law.Moment) { r.heard, r.spoke = now, true }
 

@@ -32,7 +32,8 @@ type Usage struct {
 	time uint32 // a bit for each, the latest is the lowest: somebody waited for a time,
 	slot uint32 // or for a slot in flight
 
-	Waits Holder // what somebody waits for now; Unknown: nobody does
+	Waits Holder     // what somebody waits for now; Unknown: nobody does
+	Until law.Moment // and until when, if that is a time
 }
 
 // Leave notes a request that leaves.
