@@ -35,7 +35,7 @@ type task struct {
 // pass walks the partitions of a stream that are not settled, several side by
 // side. Each has a checkpoint of its own, so their order does not matter; the
 // stream's own place says which pass is being made, at which parent, and whether
-// it is done. A pass that is done is gone on with, for partitions that joined it
+// it is done. A pass that is done is opened again for partitions that joined it
 // late, or followed by the next if the run begins anew.
 //
 // A pass goes on behind the parent it stands at, first with what the run before it had
@@ -237,6 +237,16 @@ func (r *Runner) stand(p *passage) error {
 	return inStream(p.stream, err)
 }
 
+// reopen takes a pass that came to its end for one under way, since partitions joined it: it is the
+// same pass, and is complete when they are collected, too.
+func (r *Runner) reopen(p *passage) error {
+	next := collection.Cursor{Version: p.at.Version}
+	_, err := r.save(collection.Slice{Place: p.home, From: p.at, Next: next, Anew: true})
+	p.at = next
+	r.passes(p.stream.Name, true)
+	return inStream(p.stream, err)
+}
+
 // plan sends the partitions that are to be walked, in the order of their
 // parents' keys: those behind the checkpoint of the pass first.
 func (r *Runner) plan(ctx context.Context, p *passage, tasks chan<- task) error {
@@ -262,6 +272,11 @@ func (r *Runner) planFrom(ctx context.Context, p *passage, after, last string, t
 		page, err := r.unsettled(ctx, p, parents)
 		if err != nil {
 			return err
+		}
+		if len(page) > 0 && p.at.Done {
+			if err := r.reopen(p); err != nil {
+				return err
+			}
 		}
 		for _, t := range page {
 			t.after = given

@@ -241,6 +241,81 @@ func TestAStopLeavesOneGapOfAPass(t *testing.T) {
 	})
 }
 
+// TestAPassThatPartitionsJoinIsUnderWay: a pass that came to its end before its parents were known is
+// not at its end when they are. A run that ends among their partitions leaves one gap of it.
+func TestAPassThatPartitionsJoinIsUnderWay(t *testing.T) {
+	const list = 20 // pages of items
+	home := collection.Place{Stream: "details", Lane: collection.Incremental}
+	// refused returns what remains of a run that was refused the list, and of one that ended in it.
+	refused := func(t *testing.T) (*memory, *provider) {
+		m, p := newMemory(), &provider{n: 60}
+		p.fail("/items/?page=", 400)
+		if _, err := do(t, m, p, nil); err != nil {
+			t.Fatal(err)
+		}
+		p.mend()
+		m, p.asked = m.reopen(), nil
+		if _, err := do(t, m, p, capped(list-5)); err != nil {
+			t.Fatal(err)
+		}
+		if at := m.at[home]; !at.Done {
+			t.Fatalf("the pass without parents stands at %+v, want it done", at.Cursor)
+		}
+		return m.reopen(), p
+	}
+	finish := func(t *testing.T, m *memory, p *provider) {
+		if _, err := do(t, m.reopen(), p, nil); err != nil {
+			t.Fatal(err)
+		}
+		checkAll(t, m, p)
+	}
+	bubble(t, "cut short", func(t *testing.T) {
+		m, p := refused(t)
+		pass := m.at[home]
+		p.before = func(n int) {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			if n > list && m.at[home].Done {
+				t.Errorf("the pass is at its end when request %d leaves, for a detail", n)
+			}
+		}
+		for _, requests := range []int64{5 + 10, 10} {
+			if _, err := do(t, m, p, func(c *runner.Config) { capped(requests)(c); c.Concurrency = 8 }); err != nil {
+				t.Fatal(err)
+			}
+			if at := m.at[home]; at.Done || at.Version != pass.Version || at.Evidence.Pass != pass.Evidence.Pass {
+				t.Errorf("after %d requests the pass stands at %+v, want pass %s under way", p.requests(), at.Cursor, pass.Version)
+			}
+			for _, gap := range m.owes() {
+				if gap.Partition != "" {
+					t.Errorf("after %d requests %s is owed (%s), want only what the pass goes on with", p.requests(), gap.Place, gap.Reason)
+				}
+			}
+			m = m.reopen()
+		}
+		p.before = nil
+		finish(t, m, p)
+		if got, want := p.requests(), list+60+2*60; got != want {
+			t.Errorf("the runs sent %d requests, want %d: nothing twice", got, want)
+		}
+	})
+	for failAt := 1; failAt <= 20; failAt++ {
+		for _, afterEffect := range []bool{false, true} {
+			bubble(t, fmt.Sprintf("crash=%d,afterEffect=%t", failAt, afterEffect), func(t *testing.T) {
+				m, p := refused(t)
+				m.failAt, m.afterEffect = failAt, afterEffect
+				if _, err := do(t, m, p, nil); err == nil {
+					t.Fatal("it did not crash")
+				}
+				if got, done := len(m.keys("details")), m.at[home].Done; got > 0 && got < 60 && done {
+					t.Errorf("the pass is at its end with %d of 60 details", got)
+				}
+				finish(t, m, p)
+			})
+		}
+	}
+}
+
 // TestARefusedAccountLeavesOneGapOfAPass: a 401 stops everything that was in flight, and
 // is one thing for a person to settle, not one for each request.
 func TestARefusedAccountLeavesOneGapOfAPass(t *testing.T) {
