@@ -55,6 +55,9 @@ func TestExplainWhatIsLeft(t *testing.T) {
 		{"nor is what it leads to", func(e *report.Explanation) {
 			e.Streams = append(e.Streams, store.StreamState{Stream: collection.Stream{Name: "comments", Role: collection.Detail, Parent: "details"}})
 		}, ""},
+		{"those that were walked may be walked again", func(e *report.Explanation) {
+			e.Streams[1].Refresh, e.Streams[1].Lanes[0].Again = collection.WhenChanged, true
+		}, ""},
 		{"all is done", func(e *report.Explanation) { e.Streams[1].Lanes[0].Complete = true }, ""},
 		{"nothing leaves", func(e *report.Explanation) {
 			e.Pace.Constraints = append(e.Pace.Constraints, gate.Constraint{Name: gate.FreezeOf, Blocks: true, Binds: true})

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"slices"
+
 	"collect/collection"
 	"collect/internal/words"
 	"collect/store"
@@ -28,10 +30,11 @@ type Coverage struct {
 // was counted yet.
 func (s Status) CoverageOf(stream store.StreamState, lane store.LaneState) *Coverage {
 	c := s.settledAndOwed(stream, lane.Lane)
+	over := s.over(stream, lane)
 	if stream.Parent != "" {
 		c.Unit, c.Committed = "partitions", lane.Done
-		if parent := s.stream(stream.Parent); !lane.Complete && parent != nil && LaneOf(*parent, lane.Lane).Complete {
-			c.plan(parent.Living())
+		if parents := s.parentsOf(stream.Stream, lane); parents != nil && !over {
+			c.plan(parents.Living())
 			c.AtMost = c.Planned != nil
 		}
 	} else {
@@ -48,7 +51,7 @@ func (s Status) CoverageOf(stream store.StreamState, lane store.LaneState) *Cove
 			c.plan(e.Total)
 		}
 	}
-	if lane.Complete {
+	if over {
 		c.Planned, c.Ahead = nil, nil // what was told meanwhile may have changed
 		c.plan(c.accounted())
 	}
@@ -56,6 +59,41 @@ func (s Status) CoverageOf(stream store.StreamState, lane store.LaneState) *Cove
 		return nil // a lane that was not begun, or whose pages were not counted
 	}
 	return &c
+}
+
+// over reports whether the newest walk or pass of a lane is at its end. That of a pass is not where
+// its parents are being walked, or a run ended before it looked for partitions that joined.
+func (s Status) over(stream store.StreamState, lane store.LaneState) bool {
+	parent := s.stream(stream.Parent)
+	if !lane.Complete || stream.Parent == "" || parent == nil {
+		return lane.Complete
+	}
+	of := LaneOf(*parent, lane.Lane)
+	return (of.Complete || of.SavedAt.IsZero()) && !slices.ContainsFunc(s.Owed, func(gap store.OwnedGap) bool {
+		return gap.Stream == stream.Name && gap.Lane == lane.Lane && gap.Partition == "" && !gap.Settled()
+	})
+}
+
+// parentsOf returns the parents of a stream, each of which has one partition in its lane at most: one
+// that is done, or one that is ahead. It is nil if parents still come, or a partition that
+// is done may be ahead again: its pass is not the first, or its parent was walked since.
+func (s Status) parentsOf(stream collection.Stream, lane store.LaneState) *store.StreamState {
+	parent := s.stream(stream.Parent)
+	if parent == nil {
+		return nil
+	}
+	of := LaneOf(*parent, lane.Lane)
+	again := false
+	switch stream.Refresh {
+	case collection.EachRun:
+		again = lane.Again || lane.Complete // the next pass walks all of them
+	case collection.WhenChanged:
+		again = lane.Again || of.Began.After(lane.Began)
+	}
+	if !of.Complete || again && lane.Done > 0 {
+		return nil
+	}
+	return parent
 }
 
 // settledAndOwed counts what is left of a lane of a stream. Of one that is made of

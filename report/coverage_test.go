@@ -22,12 +22,18 @@ func TestCoverage(t *testing.T) {
 	}
 	gaps := []store.OwnedGap{
 		gap("details", "a", collection.Forbidden, false), gap("details", "a", collection.BadPage, false), gap("details", "b", collection.Forbidden, true),
-		gap("details", "c", collection.Gone, false), gap("details", "", collection.RequestCap, false), gap("list", "", collection.BadPage, false),
+		gap("details", "c", collection.Gone, false), gap("joined", "", collection.RequestCap, false), gap("list", "", collection.BadPage, false),
 	}
 	details := store.StreamState{Stream: collection.Stream{Name: "details", Parent: "parents"}}
 	parents := func(complete bool) store.StreamState {
 		return store.StreamState{Stream: collection.Stream{Name: "parents"}, Records: 21, Deleted: 1, Lanes: []store.LaneState{{Lane: collection.Incremental, Complete: complete}}}
 	}
+	each, changing, joined := details, details, details
+	each.Name, each.Refresh, changing.Name, changing.Refresh, joined.Name = "each", collection.EachRun, "changing", collection.WhenChanged, "joined"
+	since := parents(true)
+	since.Lanes[0].Began = time.Unix(2, 0)
+	begun := parents(false)
+	begun.Lanes[0].SavedAt = time.Unix(2, 0)
 	list, other := store.StreamState{Stream: collection.Stream{Name: "list"}}, store.StreamState{Stream: collection.Stream{Name: "other"}}
 	told := collection.Evidence{Pages: 4, Records: 40, By: "total", First: 100, Total: 100}
 	inPages := told
@@ -49,6 +55,14 @@ func TestCoverage(t *testing.T) {
 		{"partitions, parents still come", details, parents(false), store.LaneState{Done: 5}, "5 partitions committed, 1 owed, 1 waived, 1 gone; how much is ahead is not known"},
 		{"partitions, more than parents", details, parents(true), store.LaneState{Done: 18}, "18 partitions committed, 1 owed, 1 waived, 1 gone; how much is ahead is not known"},
 		{"partitions, the pass is over", details, parents(true), store.LaneState{Done: 5, Complete: true}, "5 of 8 partitions committed, 1 owed, 1 waived, 1 gone, 0 ahead"},
+		{"partitions, the pass is over, and other parents come", details, begun, store.LaneState{Done: 5, Complete: true}, "5 partitions committed, 1 owed, 1 waived, 1 gone; how much is ahead is not known"},
+		{"partitions, the pass is over, and a run ended before it looked at them", joined, parents(true), store.LaneState{Done: 5, Complete: true}, "5 of at most 20 partitions committed, 15 ahead"},
+		{"lists, the first pass", each, since, store.LaneState{Done: 5}, "5 of at most 20 partitions committed, 15 ahead"},
+		{"lists, a later pass, in which they are walked again", each, since, store.LaneState{Done: 5, Again: true}, "5 partitions committed; how much is ahead is not known"},
+		{"details of what changes, the first pass", changing, since, store.LaneState{Done: 5, Began: time.Unix(3, 0)}, "5 of at most 20 partitions committed, 15 ahead"},
+		{"details of what changes, and it was walked again", changing, since, store.LaneState{Done: 5, Began: time.Unix(1, 0)}, "5 partitions committed; how much is ahead is not known"},
+		{"details of what changes, a later pass", changing, since, store.LaneState{Done: 5, Again: true, Began: time.Unix(3, 0)}, "5 partitions committed; how much is ahead is not known"},
+		{"details that are fetched once, a later pass", joined, since, store.LaneState{Done: 5, Again: true, Began: time.Unix(3, 0)}, "5 of at most 20 partitions committed, 15 ahead"},
 		{"a list of records", other, parents(true), store.LaneState{Evidence: told}, "40 of 100 records committed, 60 ahead"},
 		{"a list of records, and a page is owed", list, parents(true), store.LaneState{Evidence: told}, "40 of 100 records committed, 1 pages owed; how much is ahead is not known"},
 		{"a list of records, and one is in quarantine", other, parents(true), store.LaneState{Evidence: rejected}, "39 of 100 records committed, 1 in quarantine, 60 ahead"},

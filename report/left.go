@@ -30,15 +30,15 @@ func (e Explanation) Left() *workLeft {
 	for _, s := range e.Collected() {
 		own := LaneOf(s, lane)
 		switch {
-		case own.Complete:
+		case e.over(s, own):
 		case s.Parent == "":
 			return nil
 		default:
-			parent := e.stream(s.Parent)
-			if parent == nil || !LaneOf(*parent, lane).Complete {
+			parents := e.parentsOf(s.Stream, own)
+			if parents == nil {
 				return nil
 			}
-			l.Requests += max(0, parent.Living()-own.Done)
+			l.Requests += max(0, parents.Living()-own.Done)
 			l.Lists = l.Lists || s.Role != collection.Detail
 		}
 	}

@@ -89,7 +89,7 @@ func PlanOf(e Explanation, streams []collection.Stream, lane collection.Lane, wa
 	var p Plan
 	for _, s := range streams {
 		planned := PlannedStream{Stream: s.Name, Parent: s.Parent, Begins: "its start"}
-		var at store.LaneState
+		at := store.LaneState{Lane: lane}
 		if i := slices.IndexFunc(e.Streams, func(st store.StreamState) bool { return st.Name == s.Name }); i >= 0 {
 			st := e.Streams[i]
 			at = LaneOf(st, lane)
@@ -131,7 +131,7 @@ func PlanOf(e Explanation, streams []collection.Stream, lane collection.Lane, wa
 // none, or that is not known.
 func parentsAhead(e Explanation, s collection.Stream, at store.LaneState, lane collection.Lane, wanted map[string]int64) *int64 {
 	parent := e.stream(s.Parent)
-	if parent == nil || !LaneOf(*parent, lane).Complete || at.Complete && s.Refresh != collection.EachRun {
+	if parent == nil || !LaneOf(*parent, lane).Complete || at.Complete && s.Refresh != collection.EachRun || !at.Complete && e.parentsOf(s, at) == nil {
 		return nil
 	}
 	n, some := wanted[s.Name]

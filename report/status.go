@@ -471,14 +471,14 @@ func DeletedIn(streams []store.StreamState) (n int64) {
 	return n
 }
 
-// LaneOf returns how a lane of a stream stands; zero if nothing was walked there.
+// LaneOf returns how a lane of a stream stands; all but its name is zero if nothing was walked there.
 func LaneOf(s store.StreamState, lane collection.Lane) store.LaneState {
 	for _, l := range s.Lanes {
 		if l.Lane == lane {
 			return l
 		}
 	}
-	return store.LaneState{}
+	return store.LaneState{Lane: lane}
 }
 
 // QuarantineWords says how many records are in quarantine.

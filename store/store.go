@@ -471,6 +471,7 @@ type LaneState struct {
 	Partitions int64     // places with a checkpoint or a gap that is owed, the stream's own not counted
 	Done       int64     // of these, walked to the end and owing nothing
 	Complete   bool      // the stream's own walk, or pass over partitions, reached its end
+	Again      bool      // that pass is not the first: partitions that are done may be those of one before it
 	SavedAt    time.Time // of the newest commit
 	Digest     string    // of the checkpoint, for comparison; never the cursor
 	Since      string    // the high-water mark that the next walk of the stream's own asks from; "" for none

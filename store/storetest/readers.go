@@ -212,10 +212,25 @@ func begun(t *testing.T, open opener) {
 			t.Errorf("%s: lane = %+v, want it begun under lease %d at %s, and ended under %d", stream, lane, first, began, l.Epoch())
 		}
 	}
-	commit(t, l, page(home("repos"), end, end, "d"), page(home("issues"), collection.Cursor{Version: "1", Done: true}, collection.Cursor{Version: "2"}))
+
+	// A pass that partitions join is the same one, and a gap that says that it goes on moves with it.
+	done, under := collection.Cursor{Version: "1", Done: true}, collection.Cursor{Version: "1"}
+	rest := deferGap(t, l, false, collection.Gap{Place: home("issues"), Cursor: done, Reason: collection.RequestCap})
+	joined := page(home("issues"), done, under)
+	joined.Anew = true
+	commit(t, l, joined)
+	if lane := state(t, s, "issues").Lanes[0]; lane.Complete || lane.Again || lane.BeganEpoch != first || !lane.Began.Equal(began) {
+		t.Errorf("lane = %+v, want the first pass under way, begun under lease %d at %s", lane, first, began)
+	}
+	if owed := gapsOf(t, s); len(owed) != 1 || owed[0].ID != rest.ID || owed[0].Cursor != under {
+		t.Errorf("owed %+v, want %s at %+v", owed, rest.Place, under)
+	}
+	commit(t, l, page(home("issues"), under, done))
+
+	commit(t, l, page(home("repos"), end, end, "d"), page(home("issues"), done, collection.Cursor{Version: "2"}))
 	for _, stream := range []string{"repos", "issues"} {
-		if lane := state(t, s, stream).Lanes[0]; lane.BeganEpoch != l.Epoch() || lane.Began.Before(began) {
-			t.Errorf("%s: lane = %+v, want one that begins anew under lease %d", stream, lane, l.Epoch())
+		if lane := state(t, s, stream).Lanes[0]; lane.BeganEpoch != l.Epoch() || lane.Began.Before(began) || lane.Again != (stream == "issues") {
+			t.Errorf("%s: lane = %+v, want one that begins anew under lease %d; a second pass of issues", stream, lane, l.Epoch())
 		}
 	}
 }

@@ -120,11 +120,12 @@ func (all reading) own(ctx context.Context, r *database.Readers, connector strin
 		var stream int64
 		var l store.LaneState
 		var sum []byte
-		err := row.Scan(&stream, &l.Lane, &l.Complete, &sum, format.TimeTo(&l.SavedAt), &l.Epoch, format.EvidenceTo(&l.Evidence), format.TimeTo(&l.Began), &l.BeganEpoch, format.TextTo(&l.Since))
-		l.Digest = string(sum)
+		var pass string
+		err := row.Scan(&stream, &l.Lane, &l.Complete, format.TextTo(&pass), &sum, format.TimeTo(&l.SavedAt), &l.Epoch, format.EvidenceTo(&l.Evidence), format.TimeTo(&l.Began), &l.BeganEpoch, format.TextTo(&l.Since))
+		l.Again, l.Digest = pass != "" && pass != "1", string(sum)
 		*all.of(stream, l.Lane) = l
 		return err
-	}, `SELECT s.id, c.lane, c.done, c.digest, c.saved_at, c.epoch, c.evidence, b.committed_at, coalesce(b.epoch, 0), c.since
+	}, `SELECT s.id, c.lane, c.done, c.version, c.digest, c.saved_at, c.epoch, c.evidence, b.committed_at, coalesce(b.epoch, 0), c.since
 		FROM streams s CROSS JOIN partitions p ON p.stream_id = s.id AND p.partition = ''
 		CROSS JOIN checkpoints c ON c.partition_id = p.id
 		LEFT JOIN slices b ON b.id = CASE WHEN json_valid(c.evidence) THEN CAST(json_extract(c.evidence, '$.pass') AS BIGINT) END
