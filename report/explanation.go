@@ -324,11 +324,14 @@ func (e Explanation) Stops() []string {
 	if why, end := e.Order(e.Now); why != "" {
 		all = append(all, "it sends nothing: "+why+"; to end that: "+end)
 	} else if e.waits() != "" && !e.silent(&e.Pace, e.Now) {
-		does := "it does not begin"
-		if e.Running(e.Now) {
-			does = "it waits"
+		does := "it does not begin: no request leaves now"
+		switch {
+		case e.Pace.Asks:
+			does = "one request asks whether the wait is over, as a person ordered; unless it is answered, no other leaves"
+		case e.Running(e.Now):
+			does = "it waits: no request leaves now"
 		}
-		all = append(all, does+": no request leaves now")
+		all = append(all, does)
 	}
 	if owed := e.owedWait(&e.Pace, e.Now); owed != "" {
 		all = append(all, owed)
