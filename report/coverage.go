@@ -69,7 +69,7 @@ func (s Status) over(stream store.StreamState, lane store.LaneState) bool {
 		return lane.Complete
 	}
 	of := LaneOf(*parent, lane.Lane)
-	return (of.Complete || of.SavedAt.IsZero()) && !slices.ContainsFunc(s.Owed, func(gap store.OwnedGap) bool {
+	return (s.over(*parent, of) || of.SavedAt.IsZero()) && !slices.ContainsFunc(s.Owed, func(gap store.OwnedGap) bool {
 		return gap.Stream == stream.Name && gap.Lane == lane.Lane && gap.Partition == "" && !gap.Settled()
 	})
 }
@@ -90,7 +90,7 @@ func (s Status) parentsOf(stream collection.Stream, lane store.LaneState) *store
 	case collection.WhenChanged:
 		again = lane.Again || of.Began.After(lane.Began)
 	}
-	if !of.Complete || again && lane.Done > 0 {
+	if !s.over(*parent, of) || again && lane.Done > 0 {
 		return nil
 	}
 	return parent

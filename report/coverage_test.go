@@ -86,3 +86,26 @@ func TestCoverage(t *testing.T) {
 		}
 	}
 }
+
+// TestCoverageOfGrandchildren: while the grandparents are walked, or their children are not all
+// had, nobody knows how many grandchildren there will be.
+func TestCoverageOfGrandchildren(t *testing.T) {
+	at := func(name, parent string, records int64, complete bool, done int64) store.StreamState {
+		return store.StreamState{Stream: collection.Stream{Name: name, Parent: parent}, Records: records,
+			Lanes: []store.LaneState{{Lane: collection.Incremental, Complete: complete, SavedAt: time.Unix(2, 0), Done: done}}}
+	}
+	for _, test := range []struct {
+		name        string
+		complete    bool // the walk of the grandparents
+		grandchilds string
+	}{
+		{"all are had", true, "20 of 20 partitions committed, 0 ahead"},
+		{"grandparents come", false, "20 partitions committed; how much is ahead is not known"},
+	} {
+		things, mid, deep := at("things", "", 30, test.complete, 0), at("mid", "things", 20, true, 20), at("deep", "mid", 20, true, 20)
+		s := report.Status{Streams: []store.StreamState{things, mid, deep}}
+		if got := s.CoverageOf(deep, deep.Lanes[0]).Words(); got != test.grandchilds {
+			t.Errorf("%s: %q, want %q", test.name, got, test.grandchilds)
+		}
+	}
+}

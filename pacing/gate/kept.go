@@ -108,13 +108,12 @@ var ErrStale = errors.New("the state has changed since it was looked at")
 // A look is what an operator saw who gave an order.
 type look struct {
 	orders
-	Bound  bool      `json:"bound,omitempty"`       // a refusal of the account bounds the pace
-	Silent time.Time `json:"silent_until,omitzero"` // the last of the silences that were asked for
+	Bound bool `json:"bound,omitempty"` // a refusal of the account bounds the pace
 }
 
 // amend returns what the order o makes of a state that is not the one that its
 // giver saw.
-func (o *kept) amend(is *kept) (orders, error) {
+func (o *kept) amend(is *kept, now time.Time) (orders, error) {
 	if o.Saw == nil { // by a process that knows no looks
 		return o.orders, nil
 	}
@@ -127,11 +126,10 @@ func (o *kept) amend(is *kept) (orders, error) {
 		return is.orders, ErrStale
 	}
 	asked := is.Ask
-	if !o.Ask.same(o.Saw.Ask) && !o.Ask.same(is.Ask) {
-		if is.silentUntil().After(o.Saw.Silent.Add(time.Second)) {
+	if o.Ask != nil && !o.Ask.same(o.Saw.Ask) && !o.Ask.same(is.Ask) {
+		if asked = o.Ask; slices.ContainsFunc(is.ends(now), func(end time.Time) bool { return !asked.saw(end) }) {
 			return is.orders, ErrStale
 		}
-		asked = o.Ask
 	}
 	return orders{halted, budgets, asked}, nil
 }

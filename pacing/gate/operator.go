@@ -22,12 +22,14 @@ const (
 type given struct {
 	budgets ceiling.Orders // what they allow of the windows
 	ask     *ask           // the latest order to ask before the end of a silence
+	flying  uint64         // the flight that asks; 0: none is on its way
 }
 
 // give puts the orders in the place of those before.
 func (g *Gate) give(budgets ceiling.Orders, a *ask) {
+	flying := g.ordered().flying
 	if g.given = nil; len(budgets) > 0 || a != nil {
-		g.given = &given{budgets, a}
+		g.given = &given{budgets, a, flying}
 	}
 }
 
@@ -161,7 +163,7 @@ func Release(state []byte, now time.Time) ([]byte, []collection.Event, error) {
 		case frozen:
 			k.Freeze = k.Freeze.Release(timeline.Saved(now))
 		case k.silent(now):
-			k.Ask = &ask{At: timeline.Saved(now)}
+			k.Ask = &ask{At: timeline.Saved(now), Ends: k.ends(now)}
 		case !k.bounded():
 			return nil
 		}

@@ -322,9 +322,6 @@ func TestReleaseAsksDuringASilence(t *testing.T) {
 				continue
 			}
 			test := g.Leave(&gate.Request{}, soon)
-			if p := g.Plan(&gate.Request{}, soon.Add(time.Minute)); p.Ready {
-				t.Errorf("%s, %s: another request leaves before the test is answered", name, how)
-			}
 			refusing, err := gate.New(provider, "", time.Minute, 4)
 			if err == nil {
 				err = refusing.Restore(g.Snapshot(soon), soon)
@@ -332,9 +329,13 @@ func TestReleaseAsksDuringASilence(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			g.Settle(soon, test, &good)
-			if at, stop := attempt(t, g, soon, good); stop != nil || at.Sub(soon) > time.Minute || g.Status(at).Frozen {
-				t.Errorf("%s, %s: answered, and the next one leaves after %v: %+v", name, how, at.Sub(soon), stop)
+			later := soon.Add(time.Minute)
+			if p := g.Plan(&gate.Request{}, later); p.Ready {
+				t.Errorf("%s, %s: another request leaves before the test is answered", name, how)
+			}
+			g.Settle(later, test, &good)
+			if at, stop := attempt(t, g, later, good); stop != nil || at.Sub(later) > time.Minute || g.Status(at).Frozen {
+				t.Errorf("%s, %s: answered, and the next one leaves after %v: %+v", name, how, at.Sub(later), stop)
 			}
 			// The same, refused: the silence is begun anew, and released anew.
 			again := o
@@ -386,6 +387,71 @@ func TestAskingIsForOneRequest(t *testing.T) {
 	}
 }
 
+// TestOthersWaitForTheOneThatAsks, however long the silence is: what it brings decides.
+func TestOthersWaitForTheOneThatAsks(t *testing.T) {
+	hour := gate.Outcome{Signal: law.Throttled, Hold: time.Hour}
+	for _, o := range []gate.Outcome{good, failing, hour} {
+		g, err := gate.New(collection.Provider{}, "", time.Minute, 4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := t0
+		g.Settle(now, g.Leave(&gate.Request{}, now), &hour)
+		obey(t, g, now)
+		now = now.Add(10 * time.Second)
+		asks := g.Leave(&gate.Request{}, now)
+		other := gate.Request{Deadline: now.Add(20 * time.Minute)}
+		if p := g.Plan(&other, now); p != (gate.Plan{}) || g.Refuse(&other, now) != nil {
+			t.Errorf("while one asks, another one is told %+v, %v", p, g.Refuse(&other, now))
+		}
+		g.Settle(now, asks, &o)
+		p := g.Plan(&other, now.Add(10*time.Second))
+		if want := o.Signal == law.Succeeded; p.Ready != want || (p.Stop == nil) != want {
+			t.Errorf("after %+v another one is told %+v", o, p)
+		}
+	}
+}
+
+// TestAnOrderToAskEndsWithItsSilence: who gave it did not see the next one.
+func TestAnOrderToAskEndsWithItsSilence(t *testing.T) {
+	for _, first := range []gate.Outcome{{Signal: law.Throttled, Hold: 10 * time.Minute}, {Signal: law.Throttled, Hold: -1}} {
+		g := open(t, collection.Provider{})
+		now := t0
+		for range 10 {
+			if next, stop := attempt(t, g, now, first); stop == nil {
+				now = next
+			}
+		}
+		order, _, err := gate.Release(g.Snapshot(now), now)
+		if err == nil {
+			err = g.Obey(order, now)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !g.Status(now).Asks {
+			t.Fatalf("%+v: no order", first)
+		}
+		now = now.Add(2 * time.Hour)
+		if g.Status(now).Asks {
+			t.Errorf("%+v: the silence is over, and the order to ask is not", first)
+		}
+		for range 3 {
+			now, _ = attempt(t, g, now, good)
+		}
+		for range 10 {
+			now, _ = attempt(t, g, now, gate.Outcome{Signal: law.Throttled, Hold: -1})
+			if g.Status(now).Asks {
+				t.Errorf("%+v: the order is given for the next pause, too", first)
+			}
+		}
+		now, _ = attempt(t, g, now, gate.Outcome{Signal: law.Throttled, Hold: time.Hour})
+		if p := g.Plan(&gate.Request{}, now.Add(time.Minute)); p.Ready {
+			t.Errorf("%+v: a request leaves in the next silence", first)
+		}
+	}
+}
+
 // obey carries out the order that lets one request ask, as it is given at now.
 func obey(t *testing.T, g *gate.Gate, now time.Time) {
 	t.Helper()
@@ -425,8 +491,11 @@ func TestAskingIsAboutOneRoute(t *testing.T) {
 			t.Fatal("the other route waits")
 		}
 	}
+	now = now.Add(10 * time.Second)
+	send("b", gate.Outcome{Signal: law.Throttled, Hold: time.Second, Key: "search"}, now)
+	now = now.Add(10 * time.Second)
 	if !g.Status(now).Asks {
-		t.Fatal("a request of the other route used the order up")
+		t.Fatal("a request of the other route, or its refusal, used the order up")
 	}
 	now = now.Add(10 * time.Second)
 	if !send("a", core, now) || !send("a", core, now.Add(10*time.Second)) {
@@ -469,6 +538,25 @@ func TestAskingIsOfWhatWasSeen(t *testing.T) {
 		g.Settle(now, second, &o)
 		if p := g.Plan(&gate.Request{}, now.Add(time.Minute)); p.Ready {
 			t.Errorf("%+v came after the order, and a request leaves", o)
+		}
+	}
+
+	g, second, now = flying()
+	obey(t, g, now)
+	asks := g.Leave(&gate.Request{}, now.Add(10*time.Second))
+	now = now.Add(11 * time.Second)
+	g.Settle(now, second, &longer)
+	g.Settle(now, asks, &good)
+	if p := g.Plan(&gate.Request{}, now.Add(time.Minute)); p.Ready {
+		t.Error("a longer silence came while one asked, and a request leaves")
+	}
+
+	for range 20 { // the end of a silence is a moment later by chance
+		g, second, now = flying()
+		obey(t, g, now)
+		g.Settle(now, second, &gate.Outcome{Signal: law.Succeeded, Hold: minutes.Hold})
+		if p := g.Plan(&gate.Request{}, now.Add(10*time.Second)); !p.Ready {
+			t.Fatalf("the same silence was told again, and nothing asks: %+v", p)
 		}
 	}
 

@@ -18,7 +18,7 @@ func order(state []byte, now time.Time, change func(*kept) []collection.Event) (
 			return nil, nil, err
 		}
 	}
-	k.Saw = &look{k.orders, k.bounded(), k.silentUntil()}
+	k.Saw = &look{k.orders, k.bounded()}
 	if k.Breaker != nil {
 		k.Breaker = new(*k.Breaker) // which the order changes
 	}
@@ -57,7 +57,7 @@ func Amend(state, order []byte, now time.Time) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	is, err := o.amend(&k)
+	is, err := o.amend(&k, now)
 	if err != nil {
 		return nil, err
 	}

@@ -52,6 +52,9 @@ func (g *Gate) Plan(r *Request, at time.Time) Plan {
 		if stop := g.refuse(r, way, now); stop != nil {
 			return Plan{Stop: stop}
 		}
+		if g.asking(way, now) {
+			return Plan{}
+		}
 	}
 	until, open := way.Pace.Next(now)
 	if !g.calm && g.asks(way, now) {
@@ -144,7 +147,7 @@ func (g *Gate) others(way *route.Route, now, until law.Moment, cause collection.
 			until, cause = longest(until, cause, r.Then(most), why)
 		}
 	}
-	hold, reserve, basis := g.held(way)
+	hold, reserve, basis := g.held(way, now)
 	until, cause = longest(until, cause, reserve, collection.WaitReserve)
 	until, cause = longest(until, cause, hold, causeOf(basis))
 	if g.breaker.State == halt.Open { // and not by force: see refuse
@@ -180,7 +183,7 @@ func (g *Gate) clamped() float64 {
 // an order, or a state.
 func (g *Gate) isCalm(now law.Moment) bool {
 	way := g.routes.All[0]
-	return g.routes.One() && way.Most == 0 && !g.doubts() && !g.ordered().ask.pending() && max(g.hold, way.Hold, g.reserve, way.Reserve) <= now &&
+	return g.routes.One() && way.Most == 0 && !g.doubts() && g.silence(way) <= now && !g.asks(way, now) &&
 		g.share == 0 && g.lowered == 0 && !g.quotas.open() && g.clamp.Share() == 1 && !g.freeze.Frozen && g.breaker.State == halt.Closed
 }
 
@@ -197,7 +200,7 @@ func (g *Gate) Refuse(r *Request, now time.Time) *collection.Stop {
 func (g *Gate) refuse(r *Request, way *route.Route, now law.Moment) *collection.Stop {
 	tooLong := func(until law.Moment) bool { return until-now > g.longestWait+holdLeast+holdSpread }
 	late := func(until law.Moment) bool { return until > now && g.late(r, until) }
-	hold, reserve, basis := g.held(way)
+	hold, reserve, basis := g.held(way, now)
 	switch {
 	case g.freeze.Blocks(now):
 		return g.Frozen()
@@ -223,10 +226,10 @@ func (g *Gate) refuse(r *Request, way *route.Route, now law.Moment) *collection.
 }
 
 // held returns until when way is left alone, and why, and until when what is left is for people:
-// not at all if the next request asks whether that is over.
-func (g *Gate) held(way *route.Route) (hold, reserve law.Moment, why Basis) {
+// not at all if a request asks whether that is over.
+func (g *Gate) held(way *route.Route, now law.Moment) (hold, reserve law.Moment, why Basis) {
 	switch {
-	case g.ordered().ask.pending():
+	case g.asks(way, now) || g.asking(way, now):
 		return 0, 0, Basis{}
 	case way.Hold > g.hold:
 		hold, why = way.Hold, basisOf(way.Basis)

@@ -29,7 +29,7 @@ func (g *Gate) Leave(r *Request, at time.Time) Pass {
 	p.Save, g.settled, g.left = g.settled, false, now
 	if f.asks {
 		g.endAsk()
-		p.Save = true
+		g.given.flying, p.Save = f.id, true
 	}
 	g.pulse.Leave(g.sent, now)
 	if g.windows.Leave(now, l.Units) {
@@ -56,6 +56,9 @@ func (g *Gate) Settle(at time.Time, p Pass, o *Outcome) (changes []collection.Ev
 		return nil, false
 	}
 	took := now - f.left
+	if f.asks && g.given != nil {
+		g.given.flying = 0
+	}
 	f.party.count(-1)
 	news := false
 	if o.Signal == law.Throttled && o.Period > 0 && !g.heard.grants(o.Windows) {
@@ -131,7 +134,7 @@ func (g *Gate) restoreRejected(at time.Time) {
 func (g *Gate) answered(f *flight, o *Outcome, now law.Moment) (changes []collection.Event, save bool) {
 	f.way.Hears(now)
 	if hold := f.pace.OnResult(f.ticket, o.forLaw(f.retry), now); hold > 0 {
-		g.calm, save = false, g.silence(f.way, o.lacking(), hold, now)
+		g.calm, save = false, g.hush(f.way, o.lacking(), hold, now)
 	}
 	if f.id > g.breaker.Fence {
 		g.breaker.Count(f.id, false)
@@ -188,14 +191,14 @@ func (g *Gate) weigh(f *flight, o *Outcome, at time.Time, now law.Moment) (chang
 	switch {
 	case f.asks && o.Refused == "" && (o.Signal == law.Succeeded || o.Signal == law.Answered):
 		save = g.askAnswered(f.way, now) || save
-	case o.Signal == law.Throttled && g.ordered().ask.pending():
+	case o.Signal == law.Throttled && g.asks(f.way, now): // its giver did not see that
 		g.endAsk()
 		save = true
 	}
 	if hold >= 0 || g.share > 0 {
-		save = g.silence(way, o, hold, now) || save
+		save = g.hush(way, o, hold, now) || save
 		if own := g.routes.By(f.stream); own != way {
-			save = g.silence(own, o, hold, now) || save
+			save = g.hush(own, o, hold, now) || save
 		}
 	}
 	if g.ceiling > 0 && o.Signal != law.Silent {

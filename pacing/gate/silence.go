@@ -46,9 +46,9 @@ const (
 	holdSpread = 100 * time.Millisecond
 )
 
-// silence notes the silence that o asks for, of its route or of all, and until when
+// hush notes the silence that o asks for, of its route or of all, and until when
 // nothing is left of a limit. It reports whether it changed.
-func (g *Gate) silence(way *route.Route, o *Outcome, wait time.Duration, now law.Moment) (changed bool) {
+func (g *Gate) hush(way *route.Route, o *Outcome, wait time.Duration, now law.Moment) (changed bool) {
 	hold, basis, reserve := &g.hold, &g.basis, &g.reserve
 	if o.Key != "" {
 		reserve = &way.Reserve
@@ -66,10 +66,7 @@ func (g *Gate) silence(way *route.Route, o *Outcome, wait time.Duration, now law
 			*basis = new(o.Basis)
 		}
 	}
-	if changed = g.lengthen(reserve, reach, now) || changed; changed {
-		g.endAsk()
-	}
-	return changed
+	return g.lengthen(reserve, reach, now) || changed
 }
 
 // lengthen moves until to the end of wait, and reports whether it moved. A

@@ -130,7 +130,7 @@ func (g *Gate) Obey(order []byte, now time.Time) error {
 		return err
 	}
 	was := stands.orders
-	is, err := k.amend(&stands)
+	is, err := k.amend(&stands, now)
 	if err != nil {
 		return err
 	}

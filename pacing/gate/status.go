@@ -35,6 +35,7 @@ func (g *Gate) status(p picture, now law.Moment) Status {
 		m := r.Memory(&g.clock)
 		charge(s.Announced, &m)
 		s.Learned += m.PerSecond()
+		s.Asks = s.Asks || g.asks(r, now)
 		s.Begins += g.fresh.begins(g.ceiling, m, route.Ago(&m, p.recorded, g.clock.Now()))
 	}
 	if len(g.routes.All) == 1 {
@@ -49,7 +50,6 @@ func (g *Gate) status(p picture, now law.Moment) Status {
 	if s.Released = g.freeze.Released; g.freeze.Frozen && !s.Released {
 		s.Frozen, s.FreezeReason, s.FreezeNote, s.FrozenUntil = true, g.freeze.Reason, g.freeze.Note, g.freeze.Ends(&g.clock)
 	}
-	s.Asks = g.ordered().ask.pending()
 	if p.usage != nil {
 		s.Ended, s.Failed = p.usage.Ended, p.usage.Failed
 	}
