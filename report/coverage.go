@@ -74,9 +74,9 @@ func (s Status) over(stream store.StreamState, lane store.LaneState) bool {
 	})
 }
 
-// parentsOf returns the parents of a stream, each of which has one partition in its lane at most: one
-// that is done, or one that is ahead. It is nil if parents still come, or a partition that
-// is done may be ahead again: its pass is not the first, or its parent was walked since.
+// parentsOf returns the parent stream of a stream, if its records tell how many partitions are ahead: each record has one
+// partition at most, which is done or ahead. It returns nil if more parent records may come. It also returns nil if a partition
+// that is done may be walked again: this pass is not the first, or a walk of the parent stream began after it.
 func (s Status) parentsOf(stream collection.Stream, lane store.LaneState) *store.StreamState {
 	parent := s.stream(stream.Parent)
 	if parent == nil {

@@ -87,8 +87,8 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// TestCoverageOfGrandchildren: while the grandparents are walked, or their children are not all
-// had, nobody knows how many grandchildren there will be.
+// TestCoverageOfGrandchildren: while the walk of the grandparents is under way, the number of
+// grandchildren is not known.
 func TestCoverageOfGrandchildren(t *testing.T) {
 	at := func(name, parent string, records int64, complete bool, done int64) store.StreamState {
 		return store.StreamState{Stream: collection.Stream{Name: name, Parent: parent}, Records: records,

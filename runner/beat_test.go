@@ -21,7 +21,7 @@ type heard struct {
 	*memory
 	beats  []*collection.WaitInfo
 	waited []float64                  // seconds for a silence that was asked for, as each beat says
-	beat   func(*collection.WaitInfo) // nil: nobody else looks
+	beat   func(*collection.WaitInfo) // called with each of them; nil: nothing is
 }
 
 func (h *heard) Beat(_ context.Context, _ time.Time, _ collection.Tally, m collection.Metrics) error {
@@ -49,16 +49,24 @@ func (p *asksToWait) RoundTrip(req *http.Request) (*http.Response, error) {
 	return p.provider.RoundTrip(req)
 }
 
+// waiting plays a run that is asked to wait for 22 s, and returns what its beats said.
+func waiting(t *testing.T) (*heard, collection.Run) {
+	t.Helper()
+	ledger := &heard{memory: newMemory()}
+	slow := &asksToWait{provider: provider{n: 3, before: func(int) { time.Sleep(3 * time.Second) }}}
+	run, err := do(t, ledger.memory, slow, func(c *runner.Config) { c.Ledger = ledger })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ledger, run
+}
+
 // TestBeatSaysWhatIsWaitedFor: who looks at a run from outside learns why it
 // does nothing, and until when; and no longer than it waits.
 func TestBeatSaysWhatIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ledger, until := &heard{memory: newMemory()}, time.Now().Add(22*time.Second)
-		slow := &asksToWait{provider: provider{n: 3, before: func(int) { time.Sleep(3 * time.Second) }}}
-		_, err := do(t, ledger.memory, slow, func(c *runner.Config) { c.Ledger = ledger })
-		if err != nil {
-			t.Fatal(err)
-		}
+		until := time.Now().Add(22 * time.Second)
+		ledger, _ := waiting(t)
 		if len(ledger.beats) < 6 {
 			t.Fatalf("the run said %d times that it is alive, want one time in 5 s", len(ledger.beats))
 		}
@@ -79,12 +87,7 @@ func TestBeatSaysWhatIsWaitedFor(t *testing.T) {
 // after it. In all it counts once.
 func TestBeatCountsAWaitThatIsOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ledger := &heard{memory: newMemory()}
-		slow := &asksToWait{provider: provider{n: 3, before: func(int) { time.Sleep(3 * time.Second) }}}
-		run, err := do(t, ledger.memory, slow, func(c *runner.Config) { c.Ledger = ledger })
-		if err != nil {
-			t.Fatal(err)
-		}
+		ledger, run := waiting(t)
 		if len(ledger.waited) < 6 {
 			t.Fatalf("%d beats, want 6", len(ledger.waited))
 		}

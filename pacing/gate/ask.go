@@ -56,7 +56,7 @@ func (g *Gate) asks(way *route.Route, now law.Moment) bool {
 
 // asking reports whether the request that asks is on its way, and way waits for what it brings.
 func (g *Gate) asking(way *route.Route, now law.Moment) bool {
-	return g.ordered().flying != 0 && g.silence(way) > now
+	return g.silence(way) > now && g.ordered().ask != nil && slices.ContainsFunc(g.flights, func(f flight) bool { return f.id > 0 && f.asks })
 }
 
 // silence returns until when nothing is to leave by way, because the provider said so.

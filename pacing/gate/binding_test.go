@@ -215,8 +215,8 @@ func TestEachBoundBinds(t *testing.T) {
 	}
 }
 
-// TestAStartThatMeetsACeiling: whoever writes a ceiling down after a first run is told
-// of it, and not that the pace rises by itself.
+// TestAStartThatMeetsACeiling: if a user declares a ceiling after a first run, the ceiling
+// is named as the limit, and not the rising start.
 func TestAStartThatMeetsACeiling(t *testing.T) {
 	first, now := scene{requests: 10}.play(t)
 	if b := first.Status(now).Binding(); b != string(gate.Rising) {

@@ -139,7 +139,7 @@ func (o *kept) amend(is *kept, now time.Time) (orders, error) {
 type orders struct {
 	halt.Kept
 	Budgets ceiling.Orders `json:"budgets,omitempty"`
-	Ask     *ask           `json:"ask,omitempty"` // nil: nobody ordered it yet
+	Ask     *ask           `json:"ask,omitempty"` // nil: none was given
 }
 
 // released reports whether o lets a test request out, which was did not.

@@ -22,14 +22,12 @@ const (
 type given struct {
 	budgets ceiling.Orders // what they allow of the windows
 	ask     *ask           // the latest order to ask before the end of a silence
-	flying  uint64         // the flight that asks; 0: none is on its way
 }
 
 // give puts the orders in the place of those before.
 func (g *Gate) give(budgets ceiling.Orders, a *ask) {
-	flying := g.ordered().flying
 	if g.given = nil; len(budgets) > 0 || a != nil {
-		g.given = &given{budgets, a, flying}
+		g.given = &given{budgets, a}
 	}
 }
 

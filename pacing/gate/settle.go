@@ -29,7 +29,7 @@ func (g *Gate) Leave(r *Request, at time.Time) Pass {
 	p.Save, g.settled, g.left = g.settled, false, now
 	if f.asks {
 		g.endAsk()
-		g.given.flying, p.Save = f.id, true
+		p.Save = true
 	}
 	g.pulse.Leave(g.sent, now)
 	if g.windows.Leave(now, l.Units) {
@@ -56,9 +56,6 @@ func (g *Gate) Settle(at time.Time, p Pass, o *Outcome) (changes []collection.Ev
 		return nil, false
 	}
 	took := now - f.left
-	if f.asks && g.given != nil {
-		g.given.flying = 0
-	}
 	f.party.count(-1)
 	news := false
 	if o.Signal == law.Throttled && o.Period > 0 && !g.heard.grants(o.Windows) {

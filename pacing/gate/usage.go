@@ -45,16 +45,16 @@ func (g *Gate) Most() float64 {
 // usage returns how the latest requests used what they were allowed, and by which route the next one waits if all that wait
 // do so for long.
 func (g *Gate) usage(now law.Moment) *usage.Kept {
-	k := g.measured(now)
-	if i := g.stopped(now); i >= 0 {
-		waits := usage.Kept{}
-		if k != nil {
-			waits = *k
-		}
-		waits.Held, waits.Route = usage.ByTime, i
-		return &waits
+	k, stopped := g.measured(now), g.stopped(now)
+	if stopped < 0 {
+		return k
 	}
-	return k
+	waits := usage.Kept{}
+	if k != nil {
+		waits = *k
+	}
+	waits.Held, waits.Route = usage.ByTime, stopped
+	return &waits
 }
 
 // stopped returns the route by which the next request leaves, where each that requests wait by is stopped; -1 if requests leave
@@ -72,9 +72,12 @@ func (g *Gate) stopped(now law.Moment) int {
 			}
 		}
 	}
+	if first < 0 {
+		return -1
+	}
 	for _, r := range g.routes.All {
 		leaves := r.Usage.Waits != usage.Unknown || g.flies(r) || r.Left() > left && now-r.Left() < passes
-		if first >= 0 && leaves && !g.stops(r, now) {
+		if leaves && !g.stops(r, now) {
 			return -1
 		}
 	}

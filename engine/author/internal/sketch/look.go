@@ -37,6 +37,9 @@ func longest(value gjson.Result, path string, depth int) (at string, items []gjs
 // NextURL returns the path of the address of the next page in an answer; "" if it has none. An
 // object that has a token has no address: the token is to be looked for.
 func NextURL(answer gjson.Result) string {
+	if !answer.IsObject() {
+		return ""
+	}
 	for _, path := range usual.NextURLs {
 		next := answer.Get(path)
 		for _, name := range usual.Links {
@@ -44,7 +47,7 @@ func NextURL(answer gjson.Result) string {
 				next, path = inner, path+"."+name
 			}
 		}
-		if text := next.Str; answer.IsObject() && (strings.HasPrefix(text, "/") || strings.HasPrefix(text, "?") || strings.Contains(text, "://")) {
+		if text := next.Str; strings.HasPrefix(text, "/") || strings.HasPrefix(text, "?") || strings.Contains(text, "://") {
 			return path
 		}
 	}

@@ -32,8 +32,8 @@ type Usage struct {
 	time uint32 // a bit for each, the latest is the lowest: somebody waited for a time,
 	slot uint32 // or for a slot in flight
 
-	Waits Holder     // what somebody waits for now; Unknown: nobody does
-	Until law.Moment // and until when, if that is a time
+	Waits Holder     // what a request waits for now; Unknown: no request waits
+	Until law.Moment // the end of that wait, if it has a time
 }
 
 // Leave notes a request that leaves.
